@@ -1,4 +1,4 @@
-"""`python -m kubesim`, and the command `kubesim`: an interrupt ends it quietly, also while it is being imported."""
+"""`python -m kubesim` and the command `kubesim`. An interrupt ends it without a traceback, even during imports."""
 
 from __future__ import annotations
 

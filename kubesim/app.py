@@ -1,7 +1,7 @@
-"""The composition root: a scenario becomes a cluster with nodes, is played, and leaves a result.
+"""The composition root: creates a cluster from a scenario, runs it, and returns the result.
 
-`Simulation` reads top to bottom as the flow does: sources, mux, agent, runtime, and the world that acts on them. All
-tasks belong to one TaskSet, which ends them in order.
+`Simulation` creates components in the order of the flow: sources, mux, kubelet, runtime, and the actors of the
+scenario. All tasks belong to one TaskSet, which ends them in order.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.controllers.context import ControllerContext
-from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
-from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
-from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
-from kubesim.cluster.controllers.volumes.standard_class import create_standard_class
-from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
-from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
@@ -38,9 +32,11 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.play.control_plane import start_control_plane
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.node.live_node import LiveNode
@@ -50,7 +46,7 @@ from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
-from kubesim.scenario.runtimes.paced import LEAD, checked_plugin, paced_by, start_of, started
+from kubesim.scenario.runtimes.paced import LEAD, checked_plugin, pace_of, start_of, started
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
@@ -68,53 +64,17 @@ DEFAULT_LATENCIES = Latencies()
 
 
 @value_object
-class RunResult:
-    """The closing messages of a run. Durations are microseconds."""
-
-    scenario: str
-    seed: int
-    duration: int  # virtual time from the first object to the end
-    records: int  # of the trace; 0 without a listener
-    trace_hash: str | None  # if a HashSink was among the sinks
-    phases: dict[str, str]  # namespace/name -> the last phase seen at the API server, also of pods that are gone
-    outcomes: dict[str, str]  # namespace/name -> what became of the pod, in words
-    workloads: dict[str, str]  # kind/namespace/name -> how many replicas were ready, and the like
-    expectations_met: tuple[str, ...]
-    failures: tuple[Failure, ...]  # all of them, in the order in which they were decided
-    expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
-    events: int  # Events sent to the API server, repeated ones counted
-    interrupted: bool = False  # a signal ended it: all of this is what was known by then
-    without_effect: tuple[str, ...] = ()  # what the scenario requests and nothing here acts on, a line each
-    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything was idle
-    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if requested
-    left_behind: tuple[Leak | str, ...] = ()  # on the host, because a plugin or a runtime did not remove it
-
-    @property
-    def ok(self) -> bool:
-        return not self.failures
-
-    @property
-    def expectations_failed(self) -> tuple[str, ...]:
-        """The expected and the actual value, one line each."""
-        return tuple(failure.sentence for failure in self.failures)
-
-
-@value_object
 class Trial:
-    """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
-    nothing before. None: it is played to its end. Nor do the steps that are `added` change anything before them."""
+    """A run with other gates than the scenario's, or with `added` steps. It ends at `cut` (microseconds; None: at the
+    scenario's end). Unlike `until`, `cut` and `added` steps change nothing before their time.
+
+    The trace has details of the operations that `observed` names; globs are allowed.
+    """
 
     gates: FeatureGates
     cut: int | None = None
     added: tuple[Step, ...] = ()
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """A run that was stopped by a signal, with its result so far."""
-
-    def __init__(self, result: RunResult) -> None:
-        super().__init__()
-        self.result = result
+    observed: tuple[str, ...] = ()
 
 
 def run_scenario(
@@ -130,23 +90,20 @@ def run_scenario(
     trial: Trial | None = None,
     metrics: bool = False,
 ) -> RunResult:
-    """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
+    """Run a scenario in virtual time and return its result. Raises RunInterrupted.
 
-    `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
-    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` agents answer
-    questions over HTTP while it runs. `host_state` makes the host itself the
-    node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
-    with the virtual time since the beginning. `trial` plays a part of the run, with other gates or more steps. With
-    `metrics`, the result has those of kubelets.
+    `seed` overrides the scenario's seed; `until` (microseconds) ends the run early; `speed` paces it against the wall
+    clock (virtual seconds per real second, 0 = as fast as possible). With `serve` the kubelets serve HTTP while the run
+    lasts. `host_state` makes the host itself the node of runtime `cni`, with that directory for state that outlives a
+    crash. `on_progress` is called periodically with the virtual time since the start. `trial` runs a part of the
+    scenario with other gates or more steps. With `metrics` the result includes the kubelets' metrics.
     """
     spec, measured = scenario.spec, metrics or serve is not None
     chosen = spec.seed if seed is None else seed
     speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
-    plugin = checked_plugin(spec)
-    speed = paced_by(plugin, speed, spec.runtime)
     stopped: list[RunResult] = []
 
-    async def main(real: CniNodes | None) -> RunResult:
+    async def main(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
         async with started(plugin), TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(
@@ -165,41 +122,39 @@ def run_scenario(
             if serve is not None:
                 await serve.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
             try:
-                result: RunResult = await tasks.run_until(simulation.run(until, speed))
+                result: RunResult = await tasks.run_until(simulation.run(until, pace_of(plugin, speed)))
             finally:
                 if simulation.result_so_far is not None:
                     stopped.append(simulation.result_so_far)
             if serve is not None:
-                stopped.append(result)  # an interrupt from here on ends only the server
+                stopped.append(result)  # a later interrupt stops only the server
                 await serve.end()
             return result
 
-    def play(real: CniNodes | None) -> RunResult:
+    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
         try:
-            return run_virtual(main, real)
+            return run_virtual(main, real, plugin)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(spec, host_state, play, plugin)
+    result = with_real_nodes(spec, host_state, speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
 def with_real_nodes(
-    spec: Spec,
-    host_state: str,
-    play: Callable[[CniNodes | None], RunResult],
-    plugin: RuntimePlugin | None = None,
+    spec: Spec, host_state: str, speed: float, play: Callable[[CniNodes | None, RuntimePlugin | None], RunResult]
 ) -> RunResult:
-    """Play with real nodes if the runtime needs them, or with a plugin. They are created and removed together."""
+    """Run with real nodes or a runtime plugin if the runtime needs them; they are created and removed together."""
     left: list[Leak | str] = []
     with interrupts_postponed():
-        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+        real = cni_nodes(spec, host_state) if spec.runtime == "cni" else None
+        plugin = checked_plugin(spec, speed)
         try:
-            result = play(real)
+            result = play(real, plugin)
         finally:
             if real is not None:
                 left += real.close()
@@ -208,18 +163,18 @@ def with_real_nodes(
     return replace(result, left_behind=tuple(left)) if left else result
 
 
-def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
+def cni_nodes(spec: Spec, host_state: str) -> CniNodes:
     from kubesim.runtime.containerd.cni_nodes import CniNodes  # only a run with real networks pays for it
 
     return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 
 
 def _live_node(spec: Spec) -> AttachedNode | None:
-    """The live node that a scenario names as a source, over a connection that only reads."""
+    """The live node that is a source of the scenario, over a read-only connection."""
     named = spec.sources.apiserver
     if named is None:
         return None
-    from kubesim.attach.agent.live_node import AttachedNode  # only a run with a live source pays for it
+    from kubesim.attach.agent.live_node import AttachedNode  # imported only for a live source
     from kubesim.cluster.remote.connect import connect
 
     transport = connect(LoopClock(), named.kubeconfig, named.context)
@@ -227,7 +182,7 @@ def _live_node(spec: Spec) -> AttachedNode | None:
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
-    """asyncio only logs what a timer's callback raises; here it ends the run, as an error in a task does."""
+    """asyncio only logs errors of timer callbacks; this handler ends the run, like an error in a task."""
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -240,8 +195,9 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
 
 
 class Simulation:
-    """A cluster that plays one scenario. Its clock begins at `start`; None: with the loop's own. With `measured` it
-    has metrics of what the trace shows."""
+    """A cluster that runs one scenario. Its clock starts at `start` (None: the loop's time). With `measured` it
+    collects metrics from the trace.
+    """
 
     def __init__(
         self,
@@ -273,7 +229,7 @@ class Simulation:
         self.measured = self._metrics_sink() if measured else None
         self._sinks = sinks if self.measured is None else (*sinks, self.measured)
         self._networks: list[NetworkPicture] = []
-        self.result_so_far: RunResult | None = None  # of a run that was cancelled
+        self.result_so_far: RunResult | None = None  # set if a run is cancelled
         self.store = self.make_store()
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
@@ -286,12 +242,12 @@ class Simulation:
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
         context = self._node_context(latencies, real, plugin, live)
-        self._make_cluster(controllers, live)
+        start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
 
     def make_store(self) -> Store:
-        """The API server in memory, empty."""
+        """An empty in-memory API server."""
         return Store(self.clock.now, random_uids(self._uids()))
 
     def _uids(self) -> Randomness:
@@ -301,7 +257,7 @@ class Simulation:
     def _node_context(
         self, latencies: Latencies, real: CniNodes | None, plugin: RuntimePlugin | None, live: LiveNode | None
     ) -> NodeContext:
-        """What all nodes share."""
+        """The objects that all nodes share."""
         return NodeContext(
             self.clock,
             self.randomness,
@@ -343,13 +299,18 @@ class Simulation:
         return world
 
     def make_interceptor(self) -> Interceptor | None:
-        """Of a scenario with faults, or with steps before or after an operation."""
+        """The interceptor of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        awaited = (*spec.awaited_operations, *(name for step in self._trial.added for name in step.operations))
-        return self.interceptor_of(awaited) if spec.faults or awaited else None
+        trial = self._trial
+        awaited = (*spec.awaited_operations, *(name for step in trial.added for name in step.operations))
+        awaited += trial.observed
+        interceptor = self.interceptor_of(awaited) if spec.faults or awaited else None
+        if interceptor is not None:
+            interceptor.observes = bool(trial.observed)
+        return interceptor
 
     def interceptor_of(self, awaited: tuple[str, ...]) -> Interceptor:
-        """`awaited` are names of operations that may get something to do with a step or a fault later."""
+        """An interceptor. `awaited` are operations that may get a step or fault later."""
         from kubesim.scenario.faults.interceptor import Interceptor
         from kubesim.scenario.faults.make import fault_states
 
@@ -358,7 +319,7 @@ class Simulation:
         return Interceptor(self.clock, self.recorder, self.tasks, stream, faults, awaited)
 
     def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
-        """The invariants that watch this run; a live cluster is not checked."""
+        """The invariant checks of this run; None for a live cluster."""
         given = self.scenario.spec.invariants
         on = [each for each in INVARIANTS if live is None and each.name not in given.disabled]
         return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
@@ -370,36 +331,12 @@ class Simulation:
             self.invariants.watch_node(node)
         return nodes
 
-    def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
-        """What a cluster has beside its nodes."""
-        if not self.gates.enabled("BoundServiceAccountTokenVolume"):
-            from kubesim.cluster.controllers.tokens import TokensController
-
-            self.store.binds_tokens = False
-            TokensController(self.store)
-        self.store.proposes_resizes = self.gates.rules.proposes_resizes
-        create_kubernetes_service(self.store)  # also here for a live cluster, from which only the pods are read
-        if live is None or live.decides_alone:
-            NodeTaints(controllers)
-            TaintEviction(controllers)
-        if live is None:  # a live cluster has controllers, a scheduler and classes of its own
-            self._start_cluster(controllers)
-
-    def _start_cluster(self, controllers: ControllerContext) -> None:
-        create_standard_class(self.store)
-        start_when_needed(controllers)
-        spec = self.scenario.spec
-        if spec.scheduler == "off":
-            FirstNode(controllers, spec.nodes[0].name)
-        else:
-            SchedulerStarter(controllers)
-
     def kubelets(self) -> dict[str, Kubelet | None]:
-        """The agent of each node, None while it is stopped."""
+        """The kubelet of each node; None while it is stopped."""
         return {name: node.kubelet if node.kubelet_runs else None for name, node in self.nodes.items()}
 
     def _metrics_sink(self) -> MetricsSink:
-        from kubesim.kubelet.metrics.sink import MetricsSink  # only a run with metrics pays for it
+        from kubesim.kubelet.metrics.sink import MetricsSink  # imported only for metrics
 
         return MetricsSink(self._find_pod, self.clock)
 
@@ -412,7 +349,7 @@ class Simulation:
         return found if isinstance(found, Pod) else None
 
     def _metrics(self) -> str:
-        """Of several nodes, each sample names its own."""
+        """The metrics; with several nodes, each sample has the node's name."""
         if self.measured is None:
             return ""
         from kubesim.kubelet.metrics.exposition import by_instance, render_metrics
@@ -423,7 +360,7 @@ class Simulation:
         return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
 
     async def come_up(self, speed: float = 0.0) -> None:
-        """Let the nodes start; then the story begins."""
+        """Start the nodes and let them run until the scenario starts."""
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(self._story_start)
@@ -432,12 +369,12 @@ class Simulation:
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
-        """Let the nodes start, then play."""
+        """Start the nodes, then run the scenario."""
         await self.come_up(speed)
         return await self.play(until)
 
     async def play(self, until: int | None = None) -> RunResult:
-        """The story, on nodes that are up."""
+        """Run the scenario's steps on started nodes."""
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
@@ -461,7 +398,7 @@ class Simulation:
             loop.on_progress = lambda: on_progress(self.clock.elapsed())
 
     def begin_attached(self, speed: float = 0.0) -> None:
-        """Start the nodes at once and record from the beginning: a run beside a live cluster has no story."""
+        """Start the nodes and record immediately: a run next to a live cluster has no steps."""
         self._begin(speed)
         for node in self.nodes.values():
             node.start()
@@ -474,14 +411,14 @@ class Simulation:
         self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:
-        """From here on time counts, and is recorded."""
+        """Start the scenario's clock and the recording."""
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
             getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():
             if node.live is None and self._plugin is None:
-                node.runtime.tell_start_up()  # which was before the story
+                node.runtime.tell_start_up()  # records the runtime's start, which was earlier
         self.effects.begin(self.scenario.spec)
         if self.interceptor is not None:
             self.interceptor.active = True
@@ -489,11 +426,11 @@ class Simulation:
             node.begin_story()
 
     def explained(self, failure: Failure) -> Failure:
-        """The same with what helps to understand it."""
+        """The failure with the pod's last records and log lines."""
         return replace(failure, log=self._tail(failure.pod))
 
     def _story(self) -> Callable[[str], tuple[str, ...]]:
-        """The last lines about a pod; none if nothing is recorded."""
+        """The last records of a pod; empty without a recording."""
         if not self._sinks:
             return lambda pod: ()
         from kubesim.trace.sinks.tail import TailSink
@@ -503,7 +440,7 @@ class Simulation:
         return tail.lines
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
-        """The last lines of the containers of a pod, or of those that a glob matches."""
+        """The last log lines of a pod's containers, or of those that match a glob."""
         pods = [pod for pod in self.output.tails if pod == pattern or fnmatchcase(pod, pattern)]
         return tuple(
             f"[pod/{pod.removeprefix('default/')}/{name}] {text}"

@@ -1,4 +1,4 @@
-"""The errors that packages share. An error that only one package handles is defined beside its code.
+"""Errors that packages share. An error that only one package handles is defined next to its code.
 
 KubesimError
 ├── UsageError          wrong input of the user: one line, exit 2
@@ -34,7 +34,7 @@ class UsageError(KubesimError):
 
 
 class FileLine(int):
-    """A line number that knows its file, for files that another file includes."""
+    """A line number with its file, for files that include other files."""
 
     source: str
 
@@ -91,8 +91,8 @@ class ApiError(KubesimError):
 
 
 class TransportError(KubesimError):
-    """The API server cannot be reached; `refused` if the connection was refused, `too_large` if a response exceeded the
-    size limit.
+    """The API server is unreachable; `refused`: the connection was refused; `too_large`: a response exceeded the size
+    limit.
     """
 
     def __init__(self, message: str, *, refused: bool = False, too_large: bool = False) -> None:
@@ -102,7 +102,7 @@ class TransportError(KubesimError):
 
 
 class ReadOnlyError(KubesimError):
-    """A call that could change something, over a read-only connection."""
+    """A write over a read-only connection."""
 
 
 class SyncError(KubesimError):
@@ -154,7 +154,7 @@ class PluginError(CniError):
 
 
 class RuntimeCallError(KubesimError):
-    """A CRI-shaped call failed; the message is the runtime's."""
+    """A call to the container runtime failed; the message is the runtime's."""
 
     @property
     def message(self) -> str:

@@ -1,4 +1,4 @@
-"""Dataclasses with slots that are cheap to declare and to create.
+"""Dataclasses with slots, optimized for cheap declaration and creation.
 
 `@value_object`: an immutable value; `replace` makes a copy with other values. The type checker enforces this, as it
 does for `@dataclass(frozen=True)`. No check at run time prevents assignments, because such a check makes construction

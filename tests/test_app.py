@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note

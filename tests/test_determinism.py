@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from kubesim.trace import HashSink
 from tests.support.soak import LONG, rounds

@@ -1,6 +1,6 @@
-"""Which recorded stories of a real API server are answered alike here: `python -m tools.api_stories [NAME ...]`.
+"""Replays recorded requests to a real API server and compares the responses: `python -m tools.api_stories [NAME ...]`.
 
-Prints a line for each story; of the stories that are named, every difference. Exits with 1 if there is one.
+Prints one line per story, and all differences of the named stories. Exits with 1 if there are differences.
 """
 
 from __future__ import annotations

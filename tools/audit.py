@@ -1,7 +1,7 @@
-"""`make audit`: asks the index that pip is configured with for known vulnerabilities of all pinned versions.
+"""`make audit`: queries pip's package index for known vulnerabilities of all pinned versions.
 
-Exits with 0 if there are none, with 1 if there are, and with 3 if the index has no advisories (a mirror often has none)
-or cannot be reached: then nothing is known.
+Exit codes: 0 none found, 1 some found, 3 unknown, because the index is unreachable or has no advisories (as many
+mirrors).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ VULNERABLE, UNKNOWN = 1, 3
 
 
 def judged(name: str, version: str, answer: str) -> list[str] | None:
-    """A line for each advisory that still stands; None if the answer says nothing about vulnerabilities."""
+    """A line for each current advisory; None if the response has no vulnerability data."""
     try:
         reported: Any = json.loads(answer)
     except ValueError:

@@ -1,6 +1,6 @@
-"""`make bench`: how fast kubesim is here, on one core. Prints figures; judges nothing.
+"""`make bench`: measures the speed of kubesim on one core. Prints figures and checks no limits.
 
-Each measurement runs in a process of its own, so that none pays for the memory of another.
+Each measurement runs in its own process, so that the memory of one does not affect another.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ spec:
     spec:
       containers: [{{name: main, image: "nginx:1.27"}}]
 """
-ROLLOUT_S = 20  # when the update begins; the run lasts ten times as long
+ROLLOUT_S = 20  # start of the update; the run lasts ten times as long
 
 
-# pydantic imports its parts when they are asked for: these are what a program that declares a model needs.
+# pydantic imports submodules lazily; declaring a model imports these.
 LIBRARIES = "import asyncio, yaml\nfrom pydantic import BaseModel, Field, BeforeValidator, ValidationError"
 
 
@@ -76,14 +76,14 @@ def line(what: str, figure: str) -> None:
 
 
 def lives(count: str, kept: str) -> None:
-    """Created, Running for 30 s, deleted, gone. A short run is created five times: the one in the middle counts."""
-    run_scenario(scenario(1))  # what is imported when first used is `--help`'s and `make demo`'s, not a pod's
+    """Created, Running for 30 s, deleted, gone. A short run is measured five times; the median counts."""
+    run_scenario(scenario(1))  # imports on first use are counted in `--help` and `make demo`, not here
     rates = [life_rate(int(count), kept == "kept") for _ in range(5 if int(count) < 1000 else 1)]
     line(f"whole lives of {count} pods, trace {kept}", f"{median(rates):.0f} pods/s")
 
 
 def linear(few: str, many: str) -> None:
-    """The machine is faster and slower by the minute, so few pods are measured right before many and right after."""
+    """The machine's speed varies by the minute, so the small run is measured right before the large one."""
     run_scenario(scenario(1))
     rates = [life_rate(int(few), False) for _ in range(5)]
     of_many = life_rate(int(many), False)
@@ -93,7 +93,7 @@ def linear(few: str, many: str) -> None:
 
 
 def rollouts(few: str, many: str) -> None:
-    """A rolling update of ten Deployments on ten nodes: what a pod costs, with few pods and with many."""
+    """A rolling update of ten Deployments on ten nodes: the cost of a pod, with few pods and with many."""
     run_scenario(scenario(1))
     small = [rollout_rate(int(few)) for _ in range(3)]
     large = rollout_rate(int(many))
@@ -103,7 +103,7 @@ def rollouts(few: str, many: str) -> None:
 
 
 def rollout_rate(pods: int) -> float:
-    """Pods made a second: those of the beginning, and those that replace them."""
+    """Pods created per second: the initial ones and their replacements."""
     update = '{spec: {template: {metadata: {labels: {version: "2"}}}}}'
     steps = "".join(
         f"    - {{at: {ROLLOUT_S}s, patch: {{object: Deployment/web-{number}, patch: {update}}}}}\n"
@@ -134,7 +134,7 @@ def life_rate(count: int, kept: bool) -> float:
 
 
 def memory(count: str) -> None:
-    """What a running pod holds when everything is idle."""
+    """Memory of a running pod when everything is idle."""
     pods = scenario(int(count), "duration: 60s")
 
     async def main() -> int:
@@ -161,7 +161,7 @@ def idle_day(count: str) -> None:
 
 
 def converging(count: str) -> None:
-    """All pods at once, a third each from the API server, from files and from a url; the runtime fails and hangs."""
+    """All pods at once, a third each from the API server, files and a url; the runtime fails and hangs."""
     watch = Stopwatch()
     found = converge(int(count), failing=0.1, hanging=0.05)
     minutes = f"{found.took / 60_000_000:.0f} min on the node"
@@ -173,7 +173,7 @@ def converging(count: str) -> None:
 
 
 def recorded_lives() -> None:
-    """All of them, three times: the time in the middle counts."""
+    """All recorded cases, three times; the median counts."""
     taken = []
     for _ in range(3):
         watch = Stopwatch()
@@ -199,7 +199,7 @@ def start_up() -> None:
         [sys.executable, "-m", "kubesim", "run", "scenarios/hello-pod.yaml"],
         [sys.executable, "-c", LIBRARIES],
     )
-    compileall.compile_dir("kubesim", quiet=1)  # as an installed package is, whatever the environment says
+    compileall.compile_dir("kubesim", quiet=1)  # as in an installed package, regardless of the environment
     times = [(child_seconds(run), child_seconds(libraries)) for _ in range(15)]
     ratio = median(mine for mine, _ in times) / median(theirs for _, theirs in times)
     line("run of one pod, to importing its libraries (at most 2.2)", f"{ratio:.2f}")
@@ -209,7 +209,7 @@ def start_up() -> None:
 
 
 def instructions(command: list[str]) -> int:
-    """How many a process executes, with the same hashes of texts each time."""
+    """The number of CPU instructions of a process, with a fixed hash seed."""
     counted = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(counted, env=environment, capture_output=True, text=True, check=True)
@@ -217,7 +217,7 @@ def instructions(command: list[str]) -> int:
 
 
 def child_seconds(command: list[str]) -> float:
-    """The CPU time of a process."""
+    """The CPU time of a child process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -225,12 +225,12 @@ def child_seconds(command: list[str]) -> float:
 
 
 def cni() -> None:
-    """Networks of pods set up and torn down by real plugins, against executing the same plugins bare."""
+    """Pod networks set up and torn down by real plugins, compared with executing the plugins alone."""
     run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout, progress=sys.stderr)
 
 
 def real_networks(count: str) -> None:
-    """Pods in a private node, from nothing to Running, on the wall clock."""
+    """Pods on a private node, from creation to Running, in real time."""
     watch = Stopwatch()
     underlay = Underlay()
     node = underlay.new_node()
@@ -251,7 +251,7 @@ def real_networks(count: str) -> None:
 
 
 def attached() -> None:
-    """Watching a node with 5,000 pods over HTTP."""
+    """Observing a node with 5,000 pods over HTTP."""
     from tools.bench_attach import PODS, figures
 
     start, slowest, megabytes = figures()
@@ -261,7 +261,7 @@ def attached() -> None:
 
 
 def following() -> None:
-    """Following a node with crash loops, as `deploy/` does it, and with the agent beside it."""
+    """Following a node with crash loops as in `deploy/`, also with the agent."""
     from tools.bench_following import CRASHING, PODS, figures
 
     restarts, (follower, agent) = figures(["-o", "jsonl"], ["--agent"])

@@ -1,6 +1,6 @@
-"""The part of `make bench` about the API server source: how many events it takes, and what it keeps.
+"""`make bench` of the API server source: events per second, and memory.
 
-A process of its own sends the stream, so that only reading, decoding and merging it is measured.
+A separate process sends the stream, so that only reading, decoding and merging is measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def pod_of_3_kb(number: int) -> dict[str, Any]:
-    """As an API server sends a running pod of a Deployment."""
+    """A running pod of a Deployment as an API server sends it."""
     mount = {"name": "kube-api-access-gvpfg", "readOnly": True, "mountPath": _TOKEN_PATH}
     fields: dict[str, Any] = {
         f"f:{name}": {} for name in ("image", "imagePullPolicy", "name", "resources", "terminationMessagePath")
@@ -143,7 +143,7 @@ def pod_of_3_kb(number: int) -> dict[str, Any]:
 
 
 async def feed(count: int) -> None:
-    """Answer one streaming list: the pods, then this many changes of their addresses. Says its port first."""
+    """Serve one streaming list: the pods, then this many changes of their addresses. Prints its port first."""
     lines = [
         json.dumps({"type": "@TYPE@", "object": pod_of_3_kb(number)}, separators=(",", ":")) for number in range(PODS)
     ]
@@ -175,7 +175,7 @@ async def feed(count: int) -> None:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await over.wait()
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until the reader has had enough
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until the reader disconnects
     server.close()
 
 
@@ -183,7 +183,7 @@ async def feed(count: int) -> None:
 
 
 def events(count: str, line: Callable[[str, str], None], resident: Callable[[], int]) -> None:
-    """From the socket to the mux. The first fifth is not counted: caches fill, memory finds its size."""
+    """Events from the socket to the mux. The first fifth is excluded, while caches fill and memory grows."""
     total, warm = int(count), int(count) // 5
     feeder = subprocess.Popen(
         [sys.executable, "-m", "tools.bench_apiserver", count], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -216,14 +216,14 @@ def events(count: str, line: Callable[[str, str], None], resident: Callable[[], 
 
 
 async def taken(config: ConfigStream, clock: LoopClock, count: int) -> None:
-    """As the sync loop would, but to no end."""
+    """Consume updates like the sync loop, and discard them."""
     while count > 0:
         update, _ = await config.updates.receive()
         count -= len(update.pods)
 
 
 def served(count: str, line: Callable[[str, str], None]) -> None:
-    """What the cluster's own server can send: changes to one client, each encoded once."""
+    """The cluster's HTTP server: changes sent to one client, each encoded once."""
     total = int(count)
 
     async def main() -> float:

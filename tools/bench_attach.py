@@ -1,4 +1,4 @@
-"""`make bench`, attached: 5,000 pods on one node, over HTTP on loopback, in real time."""
+"""`make bench` of `kubesim attach`: 5,000 pods on one node, over loopback HTTP, in real time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRAM = "import sys; from tools.bench_attach import attached; attached(sys.arg
 
 
 class Waits:
-    """How long it took from the change in the cluster until it was explained."""
+    """Times from a change in the cluster to its explanation."""
 
     def __init__(self) -> None:
         self.changed_at: dict[str, Stopwatch] = {}
@@ -43,7 +43,7 @@ class Waits:
 
 
 def attached(address: str) -> None:
-    """In a process of its own, so that only the agent's memory counts. Changes are asked for by a line on stdout."""
+    """Runs in its own process, so that only the agent's memory counts. A line on stdout requests a change."""
 
     async def main() -> None:
         clock, waits = LoopClock(), Waits()
@@ -75,7 +75,7 @@ def attached(address: str) -> None:
 
 
 def figures() -> tuple[float, float, float]:
-    """Seconds until all is known, seconds until an event is explained (99th percentile), megabytes."""
+    """Seconds until everything is listed, seconds until an Event is explained (99th percentile), megabytes."""
     with served_cluster(history_limit=20_000) as cluster:
         kinds = (pod(running()), pod(waiting("ImagePullBackOff")))
 

@@ -1,8 +1,8 @@
-"""`make bench`, following: the CPU share and the memory of `kubesim attach`, without and with the agent.
+"""`make bench` of following a node: CPU share and memory of `kubesim attach`, with and without the agent.
 
-The real node is a simulated one with its API server, in a process of its own. Its past is played in virtual time; then
-it keeps pace with the wall clock. 100 of its 500 pods crash two seconds after each start. `kubesim attach` runs as a
-user runs it; the kernel counts its CPU time (/proc/PID/stat).
+The "real" node is a simulated one with its API server in a separate process. Its past is simulated in virtual time;
+then it runs in real time. 100 of its 500 pods crash two seconds after each start. The kernel accounts the CPU time of
+`kubesim attach` (/proc/PID/stat).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kubesim.values import value_object
 from tests.support.cluster.kubeconfig import kubeconfig
 
 PODS, CRASHING, NODE = 500, 100, "node-a"
-AGE_S = 900  # how long the pods have lived at most when they are first followed: crash back-offs are the longest ones
+AGE_S = 900  # maximum age of the pods at the start, at which crash back-offs are longest
 WARM_UP_S, STEADY_S = 20, 20
 SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1
@@ -49,14 +49,14 @@ PROGRAM = "from tools.bench_following import serve; serve()"
 
 @value_object
 class Cost:
-    """Of a process in the steady state."""
+    """The resources of a process in the steady state."""
 
     percent: float  # of a core
     megabytes: float
 
 
 def serve() -> None:
-    """Play the past of the node in virtual time until it has caught up with the wall clock; then print the address."""
+    """Simulate the past in virtual time until now, then print the address."""
     watch, begin = Stopwatch(), asyncio.run(_wall_clock())
 
     def now() -> int:
@@ -84,7 +84,7 @@ async def _served(simulation: Simulation, now: Callable[[], int]) -> None:
             container["command"] = ["sh", "-c", "sleep 2; exit 1"]
         body = {"metadata": {"name": f"pod-{number}"}, "spec": {"nodeName": NODE, "containers": [container]}}
         create(simulation.store, Target(RESOURCES["Pod"], "default"), body)
-        await clock.sleep(300 * SECOND // PODS)  # crashes are spread over the longest back-off
+        await clock.sleep(300 * SECOND // PODS)  # spreads crashes over the longest back-off
     while (behind := now() - clock.now()) > SECOND // 10:
         await clock.sleep(behind)
     clock.begin(speed=1)
@@ -96,7 +96,7 @@ async def _served(simulation: Simulation, now: Callable[[], int]) -> None:
 
 @contextmanager
 def real_node() -> Iterator[str]:
-    """The address of its API server."""
+    """The address of the simulated node's API server."""
     with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -123,7 +123,7 @@ def peak_megabytes(pid: int) -> float:
 
 
 def figures(*variants: list[str]) -> tuple[float, list[Cost]]:
-    """Restarts per second on the node, and what `kubesim attach` costs with each of these arguments."""
+    """Restarts per second on the node, and the cost of `kubesim attach` with each set of arguments."""
     with tempfile.TemporaryDirectory() as directory, real_node() as address, ExitStack() as stack:
         config = kubeconfig(Path(directory) / "config", address, {})
         plain = [sys.executable, "-m", "kubesim", "attach", "--node", NODE, "--kubeconfig", config]

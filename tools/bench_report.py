@@ -1,6 +1,6 @@
-"""The report of 500 pods for an hour: how large it is, how soon it opens, how long a step takes in a browser.
+"""`make bench` of the report of 500 pods for an hour: size, load time, and step time in a browser.
 
-CPU time is that of the page's main thread, so that figures of a busy machine can be compared.
+CPU time is that of the page's main thread, which is comparable even on a busy machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ spec:
   kubeletConfiguration: {maxPods: 100000}
   images: [{name: "*", present: true}]
 """
-# Each container ends after some minutes, a third of them with an error: crash loops for most of the hour.
+# Each container ends after some minutes, a third with an error: crash loops for most of the hour.
 POD = """---
 apiVersion: v1
 kind: Pod
@@ -35,7 +35,7 @@ spec:
   containers:
   - {{name: main, image: "busybox:1", command: [sh, -c, "echo up; sleep {seconds}; exit {code}"]}}
 """
-# Steps by key and jumps of the scrubber, each until the page is laid out; the times in milliseconds, ascending.
+# Steps by key and moves of the scrubber, each until the page is laid out; times in milliseconds, ascending.
 STEPS = """(async () => {
   const times = [];
   const scrub = document.getElementById("scrub");
@@ -58,11 +58,11 @@ TABS = ("decision", "state", "kubectl", "logs", "network")
 
 @value_object
 class ReportFigures:
-    """`steps`: milliseconds of a step by tab: the median on the wall, and the mean of the CPU time, with painting."""
+    """`steps`: milliseconds per step and tab: median real time, and mean CPU time with painting."""
 
     records: int
     megabytes: float
-    opens: tuple[float, float]  # seconds on the wall, and of CPU time
+    opens: tuple[float, float]  # real seconds, and CPU seconds
     steps: dict[str, tuple[float, float]]
 
 

@@ -1,8 +1,7 @@
-"""How often what `explain` says is borne out by what the real kubelet did next: `python -m tools.borne_out`.
+"""How often the real kubelet did what `explain` predicted: `python -m tools.borne_out`.
 
-Every status of every recorded story is explained twice: by itself, as somebody would who has only `kubectl get
-pod -o json`, and as somebody who watched, with the Events so far. Then the next status that says something else is
-looked at.
+Every status of every recorded story is explained twice: by itself, as from `kubectl get pod -o json`, and as by a
+watcher, with the Events so far. The explanation is compared with the next different status.
 
 * as said: it is a step that the statement announces as certain, within its window if it has one;
 * as possible: it is one of the steps that the statement names as possible; or, where the statement says that nothing is
@@ -55,7 +54,7 @@ def _in_time(step: NextStep, change: ObservedChange) -> bool:
 
 
 def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedChange, ...]]]:
-    """Of each status that another one follows: how the statement from it alone fared, and the watcher's."""
+    """The verdict on each status with a successor: from the status alone, and with the watcher's knowledge."""
     shadow = Shadow()
     waiting: dict[str, tuple[Pod, int, Statement, Statement]] = {}
     out = []
@@ -87,7 +86,7 @@ def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedC
 
 
 def shares() -> tuple[Counter[str], Counter[str], list[str]]:
-    """Of all stories: by itself, watched; and what was wrong, in words."""
+    """Totals of all stories: by status alone, by watching; and the wrong ones."""
     alone: Counter[str] = Counter()
     watched: Counter[str] = Counter()
     wrong = []
@@ -102,7 +101,7 @@ def shares() -> tuple[Counter[str], Counter[str], list[str]]:
 
 
 def table() -> str:
-    """The table of docs/explain.md."""
+    """The table in docs/explain.md."""
     alone, watched, _ = shares()
     lines = [
         "| | statements | as said | as possible | overtaken | wrong | borne out |",

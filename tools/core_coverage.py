@@ -1,15 +1,15 @@
-"""How much of the pure core is reached by measurements of the real thing, and how much with the hand-written tests.
+"""Coverage of the pure core by recordings of real components, and with the hand-written tests.
 
-`make coverage` runs it. The corpora are the cases that the real kubelet, libcni and containerd answered, the stories of
-real pods (lived again, and watched), and the exchanges with a real API server (asked of the store, and over HTTP).
+`make coverage` runs it. The recordings are the corpora of the real kubelet, libcni and containerd, the stories of real
+pods (replayed and observed), and requests to a real API server (replayed in the store and over HTTP).
 
-The pure core are the decisions, functions of a pod, a status and a time, and the `api` that they stand on: types,
-defaults, amounts, JSON and YAML as Go reads them. The corpora must reach 89 % of the decisions by themselves: the rest
-are rules of other versions and of devices, CPUs and claims, which nobody recorded. Kinds other than pods and validation
-have rules for every field, and only some of them were ever broken while somebody recorded. What no recording reaches
-has hand-written tests of what upstream does there: nothing may be reached by neither.
+The pure core consists of the decisions, functions of a pod, a status and a time, and the `api` below them: types,
+defaults, quantities, Go's JSON and YAML. The recordings must cover 89 % of the decisions: the rest are rules of other
+versions, and of devices, CPUs and claims, which were not recorded. Kinds other than pods and validation have rules for
+every field, of which recordings break only some. Everything that recordings miss has hand-written tests of upstream's
+behaviour: no line may be without either.
 
-The random test of validation is left out: it reaches much, but does not know what the right answer would be.
+The random test of validation is excluded: it covers much, but has no expected answers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DECISIONS = (
     "golang/*.py",
 )  # fmt: skip
 API, VALIDATION = "api", "api/validation"
-# Rules about the names and users of images: recorded pods have one kind of image, so hand-written tests check them.
+# Rules about image names and users: recorded pods use one kind of image, so hand-written tests cover them.
 UNRECORDED = ("runtime/kuberuntime/decide/non_root.py", "api/images.py")
 
 CORPORA = ("kubesim", "conformance", "tests/conformance/data")
@@ -58,7 +58,7 @@ HAND_TESTS = (
 
 @dataclass
 class Reach:
-    """Lines and branches of some files, and what was not reached of them."""
+    """Lines and branches of some files, and the missed ones."""
 
     files: int = 0
     lines: int = 0
@@ -99,7 +99,7 @@ def main() -> int:
                 playing.kill()
                 print(f"{' '.join(arguments)} failed", file=sys.stderr)
                 return 1
-        # Its exit code reports failing cases; the tests check whether there are new ones.
+        # Its exit code reports failing cases; tests check for new ones.
         playing.wait()
         alone, both = _packages([corpora, stories]), _packages([corpora, stories, hand])
     return _report(alone, both)
@@ -111,7 +111,7 @@ def _measure(data: Path, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _packages(data: list[Path]) -> dict[str, Reach]:
-    """By package; a file counts once even if two patterns name it."""
+    """Coverage by package; a file that two patterns match counts once."""
     measure = coverage.Coverage(data_file=None, branch=True, source=["kubesim"])
     measure.combine([str(path) for path in data], keep=True)
     packages: dict[str, Reach] = {}

@@ -1,7 +1,7 @@
-"""The pages of `docs/` that are made from the code: `make docs` writes them, and a test sees that they are current.
+"""Generates the pages of `docs/`: `make docs` writes them, and a test checks that they are current.
 
-Nothing here needs a network. What a page says comes from the parser of the command line, the models of the scenario
-language and of labs, the records of the trace, the corpora of the tests, and runs of kubesim.
+It needs no network. The sources are the command line parser, the models of the scenario language and of labs, the trace
+records, the test corpora, and runs of kubesim.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def trace() -> str:
     for kind in records.KINDS:
         own = ", ".join(f"`{name}`" for name in kind.__dataclass_fields__ if name not in common)
         reported = (kind.__doc__ or "").split("\n")[0]
-        reported = "" if reported.startswith(f"{kind.__name__}(") else reported  # what dataclasses write by themselves
+        # the generated docstring of a dataclass
+        reported = "" if reported.startswith(f"{kind.__name__}(") else reported
         lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {cell(reported)} |")
     lines += [
         "",
@@ -250,7 +251,7 @@ def fidelity() -> str:
 
 
 def _without_effect() -> Iterator[str]:
-    """The tables of fields that nothing acts on."""
+    """The tables of fields without effect."""
     yield from (
         "## Fields without effect",
         "",
@@ -289,7 +290,7 @@ _OTHER_KINDS = ("Service", "EndpointSlice", "PersistentVolumeClaim", "StatefulSe
 
 
 def _effect_rows(rows: Sequence[FieldRow], kinds: Sequence[str]) -> Iterator[str]:
-    """A row each. Fields of one struct are shown together: `spec.volumes[].iscsi.` `portals`, `fsType`."""
+    """One row each. Fields of one struct share a row: `spec.volumes[].iscsi.` `portals`, `fsType`."""
     paths = _paths(kinds)
     for row in rows:
         inside: dict[tuple[str, str], list[str]] = {}
@@ -308,7 +309,7 @@ def _fields_shown(kind: str, path: str, names: Sequence[str]) -> str:
 
 
 def _paths(kinds: Sequence[str]) -> dict[str, str]:
-    """`Container.tty` -> `spec.containers[].tty`, by the shortest way from the first kind that has it."""
+    """`Container.tty` -> `spec.containers[].tty`, on the shortest path from the first kind that has it."""
     found: dict[str, str] = {}
     for kind in kinds:
         queue, seen = [(parse_type(kind).struct, "" if kind == "Pod" else f"{kind} ")], set()
@@ -326,7 +327,7 @@ def _paths(kinds: Sequence[str]) -> dict[str, str]:
 
 
 def _configuration_fields() -> Iterator[str]:
-    """The dotted names; only the outermost where all inside of it is without effect."""
+    """Dotted field names; a struct whose fields all have no effect is listed once."""
     inside: dict[str, list[str]] = {}
     for name, field in all_fields():
         inside.setdefault(name.partition(".")[0], []).append("" if field.played else name)

@@ -1,6 +1,6 @@
-"""`python -m tools.fuzz [FAMILY ...] [--first N] [--count N]`: run fuzzed inputs, or one finding again.
+"""`python -m tools.fuzz [FAMILY ...] [--first N] [--count N]`: runs fuzzed inputs, or a single one again.
 
-Findings are printed with the folder that holds their files. The number of an input is its seed.
+A finding is printed with the folder of its files. The number of an input is its seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The sections of `docs/incidents.md`: one for each file of `scenarios/incidents/`, made from its comments.
+"""The sections of `docs/incidents.md`, generated from the comments of each file in `scenarios/incidents/`.
 
-A file begins with a title in one line, `# Incident: URL` (one line for each link), `# Mechanism:` and `# Look at:`,
-whose texts begin behind the colon or in the next line.
+A file begins with a one-line title, `# Incident: URL` (one line for each link), `# Mechanism:` and `# Look at:`. Their
+text begins after the colon or on the next line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LABEL = re.compile(r"(Incident|Mechanism|Look at): *(.*)")
 
 
 class Incident(NamedTuple):
-    """The comments of a scenario, and its expectations in their YAML form."""
+    """The comments of a scenario, and its expectations as YAML."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ def _sections(comments: list[str]) -> dict[str, list[str]]:
 
 
 def _expectations(lines: list[str]) -> Iterator[str]:
-    """The lines below `expect:`, without the indent of its items."""
+    """The lines below `expect:`, without indentation."""
     first = lines.index("  expect:") + 1
     indent = len(lines[first]) - len(lines[first].lstrip())
     for line in lines[first:]:
@@ -74,6 +74,6 @@ def incident_lines() -> Iterator[str]:
 
 
 def _short(link: str) -> str:
-    """`kubernetes/kubernetes#137710` for an issue or a pull request; any other address as it is."""
+    """`kubernetes/kubernetes#137710` for an issue or a pull request; other URLs are unchanged."""
     match = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)", link)
     return f"{match[1]}#{match[2]}" if match else link.removeprefix("https://")

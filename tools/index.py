@@ -1,4 +1,4 @@
-"""The package index that pip is configured with, and what it says about releases."""
+"""The package index configured for pip, and its data about releases."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ _LIMIT_S = 60
 
 
 def setting(listed: str, name: str) -> str:
-    """An option out of what `pip config list` prints: environment variables override `install`, `install` `global`."""
+    """A setting in the output of `pip config list`: environment variables override `install`, which overrides
+    `global`.
+    """
     values = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
     found = next((values[key] for key in (f":env:.{name}", f"install.{name}", f"global.{name}") if key in values), "''")
     return str(ast.literal_eval(found))
 
 
 class Index:
-    """Reads pages of the index. What cannot be read raises an OSError."""
+    """Reads pages of the index. Failures raise OSError."""
 
     def __init__(self) -> None:
-        from pip._internal.models.index import PyPI  # the address that pip itself uses unless it is configured
+        from pip._internal.models.index import PyPI  # pip's default index
 
         words = [sys.executable, "-m", "pip", "config", "list"]
         listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -37,11 +39,11 @@ class Index:
         self._tls = ssl.create_default_context(cafile=setting(listed, "cert") or None)
 
     def page(self, name: str) -> str:
-        """Every file of a project."""
+        """All files of a project."""
         return self._read(f"{self._simple}/{name}/")
 
     def release(self, name: str, version: str) -> str:
-        """JSON about one release, with its known vulnerabilities. Not every index has it."""
+        """JSON about a release, with known vulnerabilities. Not every index has it."""
         return self._read(f"{self._simple.removesuffix('/simple')}/pypi/{name}/{version}/json")
 
     def _read(self, url: str) -> str:
@@ -50,7 +52,7 @@ class Index:
 
 
 def hashes(page: str, version: str) -> list[str]:
-    """The hashes of all wheels and source archives of a release, in an order that does not change."""
+    """The hashes of all wheels and source archives of a release, sorted."""
     files: Mapping[str, str] = {html.unescape(name).strip(): digest for digest, name in _LINK.findall(page)}
     wanted = Version(version)
     return sorted({digest for name, digest in files.items() if _version(name) == wanted})
@@ -60,4 +62,4 @@ def _version(file: str) -> Version | None:
     try:
         return parse_wheel_filename(file)[1] if file.endswith(".whl") else parse_sdist_filename(file)[1]
     except (InvalidSdistFilename, InvalidWheelFilename, InvalidVersion):
-        return None  # an egg, or older than the rules
+        return None  # an egg, or an invalid file name

@@ -1,6 +1,6 @@
-"""Real kubectl, of the Debian releases that have one, in the cache directory: `python -m tools.kubectl 1.36`.
+"""Downloads real kubectl from Debian releases into the cache directory: `python -m tools.kubectl 1.36`.
 
-Debian's packages are static binaries: they are unpacked and never installed.
+Debian's packages contain static binaries. They are unpacked and never installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def kubectl(version: str) -> Path:
-    """The program of that minor version; fetched if it is not there."""
+    """The program of that minor version, downloaded if missing."""
     program = DIRECTORY / f"kubectl-{version}"
     if program.exists():
         return program

@@ -18,7 +18,7 @@ from kubesim.scenario.language.strict import Strict, model_of, unfold
 
 
 def described_model(model: type[Strict]) -> Iterator[str]:
-    """A type of the scenario language: the types say what is allowed, `fields.yaml` what it is for."""
+    """A type of the scenario language: types give the allowed values, `fields.yaml` the descriptions."""
     described = of_type(model)
     yield from (f"## {model.__name__}", "", f"{described.text} Example: `{_example(described.example)}`", "")
     yield from ("| field | value | default | meaning | example |", "|---|---|---|---|---|")
@@ -31,17 +31,17 @@ def described_model(model: type[Strict]) -> Iterator[str]:
 
 
 def _listed(field: FieldInfo) -> str:
-    """A default that is a list."""
+    """A list as default."""
     return f"`{_example(list(field.default))}`" if isinstance(field.default, tuple) and field.default else "none"
 
 
 def _example(value: Any) -> str:
-    """YAML in one line, as somebody would write it."""
+    """One-line YAML, as in a scenario file."""
     return yaml.dump(value, default_flow_style=True, width=10_000, sort_keys=False).removesuffix("\n...\n").strip()
 
 
 def _short_form(field: FieldInfo) -> str:
-    """`, or just its pod` where a plain value will do."""
+    """`, or just its pod` if a plain value is allowed."""
     keys = dict.fromkeys(_short_keys(field.annotation, tuple(field.metadata)))
     return f", or just its {' or '.join(f'`{key}`' for key in keys)}" if keys else ""
 
@@ -60,7 +60,7 @@ def _short_keys(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[str]:
 
 
 def plain_models(first: type[Strict]) -> Iterator[str]:
-    """A model, and then every model that a field of it may hold, each once."""
+    """A model, then each model that its fields may contain, once."""
     queue, seen = [first], {first}
     while queue:
         model = queue.pop(0)
@@ -78,7 +78,7 @@ def plain_models(first: type[Strict]) -> Iterator[str]:
 
 
 def _comments(model: type[Strict]) -> dict[str, str]:
-    """What is said behind a field in the source, or in the line above it."""
+    """The comments of fields: at the end of the source line, or above it."""
     found, above = {}, ""
     for cls in reversed(model.__mro__):
         if cls is Strict or not issubclass(cls, Strict):

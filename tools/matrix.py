@@ -1,8 +1,8 @@
 """`make matrix`: the determinism, clock, concurrency and conformance tests on all supported versions of Python.
 
-Each Python comes from the Debian release that has it, installed by debootstrap into the cache directory. Tests run in a
-mount namespace of their own, with /usr of that release in place of the machine's. Everything else stays the machine's
-own: network, pip's configuration, home, this tree. The trace hashes of the shipped scenarios must be equal on all.
+Each Python is from a Debian release, installed by debootstrap into the cache directory. Tests run in a mount namespace
+with that release's /usr. Everything else is the machine's: network, pip's configuration, home, this tree. The trace
+hashes of the shipped scenarios must be equal on all.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kube
 RELEASES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}  # the Python classifiers of pyproject.toml
 VENV = {"3.11": ["python3.11-venv", "python3-distutils"]}  # debootstrap does not resolve virtual packages
 TESTS = ("tests/test_determinism.py", "tests/clock", "tests/concurrency", "tests/conformance")
-# This corpus executes CNI plugins and iptables. Those of another release print other results, whatever the Python.
+# This corpus executes CNI plugins and iptables, whose output differs between Debian releases.
 BY_BOOKWORM = "tests/conformance/test_corpora.py::test_corpus[real_chain]"
 SEEDS = range(1, 6)
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
 ENTER = 'mount --bind "$0/usr" /usr && mount --bind "$0/etc/alternatives" /etc/alternatives && exec "$@"'
 
-Hashes = dict[str, list[str]]  # by scenario, one for each seed
+Hashes = dict[str, list[str]]  # by scenario, one hash per seed
 
 
 class Python:
-    """One version: the Debian release that has it, and a virtual environment with what the tests import."""
+    """A version: its Debian release, and a virtual environment with the test dependencies."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -43,7 +43,7 @@ class Python:
         self.venv = CACHE / f"venv-{version}"
 
     def run(self, *command: str | Path, check: bool = True, show: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run a command under this release's /usr, from the top of this tree."""
+        """Run a command with this release's /usr, from the top of this tree."""
         words = ["unshare", "--mount", "sh", "-c", ENTER, str(self.root), *map(str, command)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(words, cwd=ROOT, env=environment, text=True, capture_output=not show, check=False)
@@ -52,7 +52,7 @@ class Python:
         return done
 
     def install(self, packages: Sequence[str]) -> None:
-        """Make the root and the environment, or keep those of an earlier run if they work and are current."""
+        """Create the root and the environment, or reuse working, current ones."""
         python = f"/usr/bin/python{self.version}"
         venv = VENV.get(self.version, [f"python{self.version}-venv"])
         if not self.root.is_dir() or self.run(python, "-c", "import ensurepip, ssl", check=False).returncode != 0:
@@ -76,7 +76,7 @@ class Python:
         return self.run(self.venv / "bin" / "python", "-m", "pip", *quiet, *arguments, check=False)
 
     def test(self, jobs: str) -> tuple[bool, str]:
-        """Whether all tests passed, and a line that says so."""
+        """Whether all tests passed, and a summary line."""
         print(f"Python {self.version}: testing", flush=True)
         options = ["-q", "-p", "no:cacheprovider", "-n", jobs]
         options += [] if self.release == "bookworm" else ["--deselect", BY_BOOKWORM]
@@ -94,7 +94,7 @@ class Python:
 
 
 def debootstrap(release: str, root: Path, packages: Sequence[str]) -> None:
-    """Install a minimal Debian; a root that exists is complete, because it gets its name last."""
+    """Install a minimal Debian. An existing root is complete, as it is renamed last."""
     print(f"Debian {release}: installing into {root}", flush=True)
     script = SCRIPTS / release
     new = root.with_suffix(".new")
@@ -110,11 +110,11 @@ def debootstrap(release: str, root: Path, packages: Sequence[str]) -> None:
 
 
 def mirror() -> str:
-    """Where this machine's apt gets Debian from."""
+    """The Debian mirror of this machine's apt."""
     words = ["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages", "Component: main"]
     for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
         release, uri = line.split()
-        if release.isalpha():  # neither bookworm-updates nor bookworm-security
+        if release.isalpha():  # excludes bookworm-updates and bookworm-security
             return uri
     sys.exit("matrix: apt's configuration names no Debian mirror")
 
@@ -137,7 +137,7 @@ def print_hashes() -> None:
 
 
 def differences(found: dict[str, Hashes]) -> list[str]:
-    """Print the hashes of each scenario, and return those that are not the same on every Python."""
+    """Print the hashes of each scenario; returns those that differ between Pythons."""
     wrong = []
     (first, reference), *others = found.items()
     for scenario, hashes in reference.items():

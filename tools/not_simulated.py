@@ -1,4 +1,4 @@
-"""What kubesim leaves out, and why: a table of `docs/fidelity.md`."""
+"""What kubesim omits, and why: a table in `docs/fidelity.md`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`make pins`: writes the hashes of pinned versions into `requirements/`, from the index that pip is configured with.
+"""`make pins`: writes the hashes of pinned versions into `requirements/`, from pip's package index.
 
-A pin is a line `NAME==VERSION`; the hashes below it are those of every file of that release, so that one list serves
-all Pythons and platforms. To change a version, change that line and run this.
+A pin is a line `NAME==VERSION`, followed by the hashes of all files of that release, so that one list serves all
+Pythons and platforms. To change a version, edit that line and run this.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ def files() -> list[Path]:
 
 
 def pins(text: str) -> list[tuple[str, str]]:
-    """Names and versions, in the order of the file."""
+    """Names and versions, in file order."""
     words = [line.split()[0].partition("==") for line in text.splitlines() if "==" in line and line[0] not in "#- "]
     return [(name, version) for name, _, version in words]
 
 
 def renewed(text: str, find: Callable[[str, str], list[str]]) -> str:
-    """The file with the hashes that `find` gives for each pin; everything else stays."""
+    """The file with the hashes from `find` for each pin; other lines are unchanged."""
     lines = []
     for line in text.splitlines():
         if line.startswith("    --hash="):
@@ -39,7 +39,7 @@ def renewed(text: str, find: Callable[[str, str], list[str]]) -> str:
 
 
 def main() -> int:
-    from tools.index import Index, hashes  # the matrix reads pins with a Python that has no packages
+    from tools.index import Index, hashes  # the matrix reads pins with a Python without packages
 
     index = Index()
 

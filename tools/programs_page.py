@@ -1,4 +1,4 @@
-"""`docs/how-to/programs-and-images.md`: the programs and images that simulated containers know, from their tables."""
+"""`docs/how-to/programs-and-images.md`, generated from the tables of simulated programs and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make proto`: generates the messages of CRI from `cri.proto`. The generated files are checked in."""
+"""`make proto`: generates the CRI messages from `cri.proto`. The generated files are checked in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GENERATED = ("cri_pb2.py", "cri_pb2.pyi")
 
 
 def generate(folder: Path) -> None:
-    """Write the generated files below a folder, at the path of their source."""
+    """Write the generated files into a folder, at the path of their source."""
     from grpc_tools import protoc
 
     root = Path(__file__).parent.parent

@@ -1,4 +1,4 @@
-"""`python -m tools.report_screens`: the pictures of the report in docs/, from real runs in a real browser."""
+"""`python -m tools.report_screens`: screenshots of the report for docs/, from real runs in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.cli.main import main
 from tests.support.browser.chromium import Chromium
 
 ROOT = Path(__file__).parent.parent
-PICTURES = {  # name -> arguments of kubesim, place in the report, colours
+PICTURES = {  # name -> arguments of kubesim, position in the report, colours
     "report-light": (["run", "-q", "scenarios/crashloop.yaml"], "#seq=56", "light"),
     "report-dark": (["run", "-q", "scenarios/probes.yaml"], "#t=20&tab=kubectl", "dark"),
     "report-diff": (["diff", "--profile", "v1.30", "--profile", "v1.36", "scenarios/crashloop.yaml"], "", "light"),

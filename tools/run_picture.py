@@ -1,6 +1,6 @@
-"""`docs/crashloop.svg`, the picture of README: the states of a container over time, drawn from a real run.
+"""`docs/crashloop.svg` for the README: the states of a container over time, from a real run.
 
-The script runs `scenarios/crashloop.yaml` and draws what the kubelet wrote to the API server.
+It runs `scenarios/crashloop.yaml` and draws the kubelet's status updates.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _drawn(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _states(records: Sequence[Record]) -> Iterator[str]:
-    """One bar per state that the kubelet wrote; wide ones name the next restart."""
+    """One bar per written state; wide bars name the next restart."""
     writes = [record for record in records if isinstance(record, ApiWrite) and record.is_pod_status]
     for write, after in zip(writes, [*(each.t / 1e6 for each in writes[1:]), END], strict=True):
         begin, end = write.t / 1e6, min(after, END)

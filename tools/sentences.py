@@ -1,7 +1,7 @@
-"""Prints sentences that users read, drawn at random: `python -m tools.sentences --seed 1 --count 100`.
+"""Prints a random sample of the sentences that users read: `python -m tools.sentences --seed 1 --count 100`.
 
-They come from README, docs, scenarios, labs, the help of every command, and the messages in the code; with `--code`
-from docstrings, comments and the names of tests. Read them, and rewrite those that a colleague would not say.
+Sources are README, docs, scenarios, labs, `--help` of every command, and messages in the code; with `--code`
+docstrings, comments and test names. Rewrite those that a colleague would not say.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from kubesim.cli.main import make_parser
 from tools.docs_pages import subparsers
 
 ROOT = Path(__file__).parent.parent
-_GENERATED = ("commands.md", "walk.md")  # printed by --help, and made of traces
-# Texts of Kubernetes, containerd and Linux.
+_GENERATED = ("commands.md", "walk.md")  # generated from --help and traces
+# Packages whose messages are those of Kubernetes, containerd and Linux.
 _UPSTREAM = {"api", "golang", "cluster", "cni", "kubelet", "runtime", "kubeletconfig", "shell", "features", "klog"}
 
 
@@ -94,7 +94,7 @@ def _help(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, str
 
 
 def _messages(source: str) -> Iterator[str]:
-    """Strings of several words that are not documentation."""
+    """String literals of several words that are not docstrings."""
     tree = ast.parse(source)
     skipped = {
         id(node.body[0].value)

@@ -1,6 +1,6 @@
-"""The stories of the stepper's view, and the screens that the tests compare with.
+"""Cases of the stepper's view, and the expected screens of its tests.
 
-`python -m tools.step_screens` writes them; look at what has changed.
+`python -m tools.step_screens` writes them; review the changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIED = "pleg.event ContainerDied"
 
 
 def session(name: str, *breaks: str) -> StepSession:
-    """Of a bundled scenario, as `kubesim run --step` opens it."""
+    """A session on a bundled scenario, as in `kubesim run --step`."""
     path = str(SCENARIOS / f"{name}.yaml")
 
     def play(added: Sequence[AddedItem]) -> Sequence[Record]:
@@ -49,7 +49,7 @@ def session(name: str, *breaks: str) -> StepSession:
 
 
 def plugins() -> StepSession:
-    """A sandbox that gets its network from a list of two plugins, and loses it; of a stored execution."""
+    """A sandbox that gets and loses its network through two plugins, from a stored execution."""
     answer = {
         "interfaces": [{"name": "cni0"}, {"name": "veth1a2b3c4d"}, {"name": "eth0", "sandbox": "/run/netns/a"}],
         "ips": [{"address": "10.88.0.2/16", "gateway": "10.88.0.1", "interface": 2}],
@@ -69,7 +69,7 @@ def plugins() -> StepSession:
 
 
 def recording() -> StepSession:
-    """Of a real node, as `kubesim attach --replay FILE --step` opens it."""
+    """A session on a recorded node, as in `kubesim attach --replay FILE --step`."""
     path = Path(__file__).parent.parent / "tests" / "attach" / "data" / "node.jsonl.gz"
     found = read_recording(str(path))
     stepper = Stepper(observed(found))
@@ -188,7 +188,7 @@ STORIES = {
 
 
 def step_picture() -> str:
-    """`docs/stepper.svg`: the stepper where a container that crashed is started again, drawn by Textual."""
+    """`docs/stepper.svg`: the stepper at the restart of a crashed container, drawn by Textual."""
 
     async def drawn(opened: StepSession) -> str:
         async with shown(opened, (110, 36)) as view:
@@ -196,7 +196,7 @@ def step_picture() -> str:
             return view.app.export_screenshot(title="kubesim run --step scenarios/crashloop.yaml")
 
     svg = asyncio.run(drawn(session("crashloop", DIED)))
-    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # the fonts would come from the network
+    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # fonts would be loaded from the network
     svg = re.sub(r"\s*<!--.*?-->", "", svg)
     return re.sub(r"[ \t]+$", "", svg, flags=re.MULTILINE).rstrip("\n") + "\n"
 

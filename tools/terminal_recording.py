@@ -1,7 +1,7 @@
-"""`docs/recording.svg`, the picture of README: a terminal in which `kubesim run` prints its timeline.
+"""`docs/recording.svg` for the README: a terminal in which `kubesim run` prints its timeline.
 
-The lines and their colours are those of a real run. The waits are those of the run too, but no longer than a second.
-The picture moves by CSS alone; a reader who prefers no motion, and a program that knows no CSS, see the last screen.
+Lines, colours and waits are those of a real run, with waits of at most a second. The picture is animated by CSS alone.
+Readers who prefer reduced motion, and programs without CSS, see the last screen.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kubesim.trace.sinks.console import ConsoleSink
 ROOT = Path(__file__).parent.parent
 SCENARIO = "scenarios/crashloop.yaml"
 COMMAND = f"$ kubesim run {SCENARIO}"
-END = 23 * 1_000_000  # of what is shown
+END = 23 * 1_000_000  # maximum time shown
 COLUMNS, ROWS = 100, 26
-CHAR, LINE, MARGIN, BAR = 7.3, 17, 14, 30  # pixels; BAR: the bar of the window
+CHAR, LINE, MARGIN, BAR = 7.3, 17, 14, 30  # pixels; BAR: the title bar
 BEGIN_S, SHORTEST_S, LONGEST_S, HOLD_S = 1.0, 0.06, 1.0, 5.0
 _STYLES = {"1": "b", "2": "d", "31": "r", "32": "g", "33": "y", "34": "u", "35": "m", "36": "c"}
 _CSS = """
@@ -35,7 +35,7 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, "Liberation Mono", monosp
 
 
 class _TimedLines:
-    """What a console prints, and when: a sink that stands before the console, and the stream of it."""
+    """The lines of a console with their times: a sink before the console, and the console's stream."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
@@ -62,7 +62,7 @@ def recording() -> str:
 
 
 def _moments(times: list[int]) -> list[float]:
-    """When each line appears, in seconds; the command is there from the beginning."""
+    """When each line appears, in seconds; the command is visible from the start."""
     found = [0.0, BEGIN_S]
     for before, t in pairwise(times[1:]):
         found.append(found[-1] + min(max((t - before) / 1_000_000, SHORTEST_S), LONGEST_S))
@@ -87,7 +87,7 @@ def _drawn(lines: list[str], moments: list[float]) -> Iterator[str]:
 
 
 def _spans(line: str) -> Iterator[str]:
-    """The text in its colours, each span at its own column: fonts differ in width."""
+    """Coloured spans of a line, each with its own column, as font widths differ."""
     column, styles = 0, ""
     for part in re.split(r"(\x1b\[[0-9;]*m)", line):
         if part.startswith("\x1b["):
@@ -103,7 +103,7 @@ def _spans(line: str) -> Iterator[str]:
 
 
 def _keyframes(moments: list[float], whole: float) -> Iterator[str]:
-    """Each line appears at its moment; from the last row on, all move up by one with each that comes."""
+    """Animation: each line appears at its time; from the last row on, all lines move up by one with each new line."""
 
     def share(seconds: float) -> str:
         return f"{100 * seconds / whole:.2f}%"

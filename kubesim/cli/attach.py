@@ -1,5 +1,4 @@
-"""`kubesim attach --node NAME`: watch a real node, say what its kubelet does next, report where it departs from its
-rules."""
+"""`kubesim attach --node NAME`: watches a real node, predicts what its kubelet does next, and reports divergences."""
 
 from __future__ import annotations
 
@@ -96,7 +95,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _warn(args: argparse.Namespace) -> None:
-    """What the credentials may do, as far as the file shows."""
+    """Warn about the permissions of the credentials, as far as the kubeconfig shows them."""
     import os
     from pathlib import Path
 
@@ -141,7 +140,7 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
             if args.serve:
                 await server.start(tasks, *parse_address(args.serve))
                 print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
-            # The random time of a retry need not be reproduced.
+            # A random delay cannot be predicted.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(
                 _watch(args, output, agent, clock) if trace is None else _view(args, agent, trace, clock)
@@ -203,7 +202,7 @@ async def _follow(args: argparse.Namespace, output: str, agent: NodeFollower, cl
 
 
 async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience_s: float | None) -> None:
-    """Wait until the pods and the node are known; raises UsageError if the server does not answer in time."""
+    """Wait until pods and node are listed; raises UsageError if the server does not answer in time."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
     begin = clock.now()
@@ -233,7 +232,7 @@ def _reason(problem: str) -> str:
 
 
 def _screen() -> tuple[int, int | None]:
-    """Columns and lines; an output that is not a terminal has no limit."""
+    """Columns and lines of the terminal; unlimited if the output is not a terminal."""
     from kubesim.attach.watch.table import UNBOUNDED
 
     return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

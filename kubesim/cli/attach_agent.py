@@ -1,4 +1,4 @@
-"""`kubesim attach --node NAME --agent`: kubesim's own kubelet with the pods of a live node, and a verdict.
+"""`kubesim attach --node NAME --agent`: runs kubesim's kubelet with the pods of a live node, and compares.
 
 The trace is shown as `kubesim run` shows it. The kubelet's writes go to an overlay in memory.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kubesim.trace.sinks.console import Level
 
 EXIT_DIFFERENT = 3
-SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
+SETTLING_S = 30  # with --once: time limit for the agent to reach the node's state
 PROGRESS = 500_000  # microseconds between two checks of its progress
 _AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "report": "--report", "runtime": "--runtime"}
 
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Flags of the agent need it."""
+    """Reject flags of the agent without --agent."""
     if args.view is not None:
         raise UsageError("--view was removed: use --agent instead of --view twin; --view shadow is the default")
     for name, flag in _AGENT_FLAGS.items():
@@ -108,7 +108,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
 
 
 def _private_node(args: argparse.Namespace) -> CniNodes | None:
-    """For pods with real networks; made before there are threads."""
+    """A node for pods with real networks; created before any thread."""
     spec = _scenario(args).spec
     if spec.runtime != "cni":
         return None
@@ -119,7 +119,7 @@ def _private_node(args: argparse.Namespace) -> CniNodes | None:
 
 
 class _Shown:
-    """The timeline while it runs, and the verdict at the end."""
+    """The timeline during the run, and the verdict at the end."""
 
     def __init__(self, args: argparse.Namespace, output: str) -> None:
         from kubesim.cli.output.effects import EffectSink
@@ -134,7 +134,7 @@ class _Shown:
         self._out = self.progress.above(sys.stdout)
         self._console = console(self._out, level, attached=True)
         self._memory = MemorySink() if options.stepping_flag(args) else None
-        self._held = io.StringIO()  # while the view has the screen
+        self._held = io.StringIO()  # while the view uses the screen
         self._effects = EffectSink(self._held if args.tui else self.progress.above(sys.stderr))
         self._silent = args.once or options.stepping_flag(args)
         self._node = args.node
@@ -159,7 +159,7 @@ class _Shown:
             await clock.sleep(PROGRESS)
 
     async def watch(self, clock: LoopClock, duration: int | None) -> None:
-        """Until the time is over or Ctrl-C; with a view, until the user closes it."""
+        """Observe until the time is over or Ctrl-C; with a view, until the user closes it."""
         import asyncio
 
         from kubesim.api.timestamps import MILLISECOND, SECOND
@@ -223,7 +223,7 @@ async def _run(
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
             live.followers.append(comparison)
-            # Images whose pull is not observed are on the node already, like most.
+            # Images whose pull was not observed count as present on the node, as most are.
             latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
             header = RunHeader(scenario.name, 0, scenario.gates.profile, clock.now(), (args.node,))
             reported = shown.reported = report_flags.ReportingRun(args.report, header)
@@ -252,7 +252,7 @@ async def _run(
 
 
 async def _attached(args: argparse.Namespace, simulation: Simulation, comparison: Comparison, shown: _Shown) -> None:
-    """Until the time is over, the agent is as far as the node (with --once), Ctrl-C, or the view is closed."""
+    """Run until the time is over, the agent reached the node's state (with --once), Ctrl-C, or the view is closed."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
     clock = simulation.clock

@@ -1,4 +1,4 @@
-"""`kubesim conformance PATH…`: check kubesim's claim. Plays recorded decisions of the real kubelet and compares."""
+"""`kubesim conformance PATH…`: replays recorded decisions of the real kubelet and compares."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ real node form the corpus traces, stories of the real controllers and scheduler 
 replayed with several seeds (1 to 20, workloads 1 to 10) until one reproduces it, unless a seed is given. Exits with 1
 if any case fails."""
 
-SHOWN = 3  # failures of each corpus
-SHOWN_DIFFERENCES = 6  # lines of each failure
+SHOWN = 3  # failures shown per corpus
+SHOWN_DIFFERENCES = 6  # lines shown per failure
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
         for name, paths in chosen.items():
             if name in STORIES:
                 from kubesim.conformance.stories.story_runner import (
-                    run_stories,  # a whole node; other corpora need less
+                    run_stories,  # needs a whole node; other corpora need less
                 )
 
                 results.append(run_stories(paths, name, seed=seed, watcher=observer))

@@ -1,4 +1,6 @@
-"""`kubesim diff`: two runs of the same files, or two saved traces: the first difference, its rule, what follows."""
+"""`kubesim diff`: compares two runs of the same files, or two saved traces: the first difference, its rule, and its
+consequences.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ def _differences(args: argparse.Namespace) -> Iterator[RunDifference]:
 
 
 def _sides(args: argparse.Namespace) -> tuple[Side, Side]:
-    """A flag that was given once is for both."""
+    """The flags of both sides; a flag given once applies to both."""
     from kubesim.cli.diff_runs import Side
 
     given: dict[str, list[Any]] = {
@@ -115,7 +117,7 @@ def _sides(args: argparse.Namespace) -> tuple[Side, Side]:
 
 
 def _label(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> str:
-    """How a side differs: `v1.30`, `seed 1`, `A=true`."""
+    """The label of a side: `v1.30`, `seed 1`, `A=true`."""
     words = []
     for number, (own, other) in enumerate(zip(mine, theirs, strict=True)):
         if own != other:
@@ -138,7 +140,7 @@ def _of_two_files(args: argparse.Namespace) -> RunDifference:
         problem = "nothing to compare: give --profile, --seed or --feature-gates twice, or two files without -f"
         raise UsageError(f"{problem} (see kubesim diff --help)")
     played = [_of_file(args, file) for file in args.files]
-    if any(each.scenario is None for each in played):  # what was never saved is compared as if it had been
+    if any(each.scenario is None for each in played):  # normalized like a saved trace
         played = [each if each.scenario is None else replace(each, records=as_saved(each.records)) for each in played]
     return difference_of(", ".join(args.files), *played, all_rules=args.all_rules)
 
@@ -162,7 +164,7 @@ def _of_file(args: argparse.Namespace, file: str) -> Played:
 
 
 def _of_two_sides(args: argparse.Namespace) -> Iterator[RunDifference]:
-    """Report every mistake before anything runs."""
+    """Both sides; reports every error before anything runs."""
     from kubesim.cli.diff_runs import difference_of, play
     from kubesim.cli.output.effects import EffectSink
 

@@ -1,7 +1,7 @@
-"""The two sides of `kubesim diff`: played, compared, and played again in part to find the rule that differs.
+"""The two sides of `kubesim diff`: runs and compares them, and finds the rule that differs by running again.
 
-The rule is not guessed from the text of a record. The left side is played again up to the first difference, with some
-values of the right side's version: the values with which it then does as the right side does are the rule.
+The rule is not guessed from a record's text. The left side runs again up to the first difference with some values of
+the right side's version. The values that make it behave like the right side are the rule.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kubesim.values import value_object
 if TYPE_CHECKING:
     from kubesim.cli.pictures.report import ReportedRun
 
-MOST_VALUES = 4  # that together are still an explanation
+MOST_VALUES = 4  # maximum number of rules in an explanation
 
 
 @value_object
 class Side:
-    """The flags of one side; `label` says what is different about it. None: as the scenario says."""
+    """The flags of one side; `label` names its difference. None: as in the scenario."""
 
     label: str
     profile: str | None
@@ -38,7 +38,7 @@ class Side:
 
 @value_object
 class Played:
-    """A run or a saved trace whose scenario and seed are unknown."""
+    """A finished run, or a saved trace, whose scenario and seed are unknown."""
 
     side: Side
     records: Sequence[Record]
@@ -54,7 +54,9 @@ class Played:
 
 @value_object
 class RuleFinding:
-    """`rules` make the first difference, which was tried; none: `differing` is all that is known."""
+    """The rule behind a difference. `rules` were confirmed by a run; if empty, `differing` lists all differing
+    rules.
+    """
 
     rules: Sequence[DifferingValue]
     differing: Sequence[DifferingValue]
@@ -66,8 +68,9 @@ class RunDifference:
     left: Played
     right: Played
     comparison: TraceComparison
-    finding: RuleFinding | None  # None: the sides have the same version, or it is not known
-    further: Sequence[tuple[FirstDifference, RuleFinding]] = ()  # what remains when rules found before are the same
+    finding: RuleFinding | None  # None: equal or unknown versions
+    # remaining differences once earlier rules are equalized
+    further: Sequence[tuple[FirstDifference, RuleFinding]] = ()
 
 
 def play(
@@ -110,7 +113,7 @@ def difference_of(name: str, left: Played, right: Played, *, all_rules: bool = F
 
 
 class RuleSearch:
-    """Runs the left side again with values of the right one."""
+    """Searches a rule by running the left side with values of the right one."""
 
     def __init__(self, left: Played, right: Played) -> None:
         self._left, self._right = left, right
@@ -120,12 +123,12 @@ class RuleSearch:
         self.differing = differing_values(*self._gates) if is_known else []
 
     def find(self, first: FirstDifference, taken: Sequence[DifferingValue]) -> RuleFinding:
-        """The values behind a difference that remains with the values that were taken already."""
+        """The values that explain the next difference, in addition to those found so far."""
         moment = first.moment
         known = [record for record in self._right.records if record.t <= moment[0]]
 
         def is_enough(more: Sequence[DifferingValue], asked: set[str] | None = None) -> bool:
-            """Does the left side with these values behave like the right side beyond this difference?"""
+            """Whether the left side with these values matches the right side beyond this difference."""
             played = self._play([*taken, *more], moment[0] + 1, asked)
             met = compare([record for record in played if record.t <= moment[0]], known, is_exact=True).first
             return met is None or met.moment > moment
@@ -138,7 +141,7 @@ class RuleSearch:
         return RuleFinding(found if len(found) <= MOST_VALUES and is_enough(found) else (), rest)
 
     def further(self, finding: RuleFinding) -> Iterator[tuple[FirstDifference, RuleFinding]]:
-        """The differences that remain, one after the other, when those before have been taken away."""
+        """The remaining differences, each found after the earlier ones were equalized."""
         taken: list[DifferingValue] = []
         while finding.rules:
             taken += finding.rules

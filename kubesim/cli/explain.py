@@ -1,4 +1,4 @@
-"""`kubesim explain POD|FILE|-`: where a pod is in its life, which rule holds it there, what comes next and when."""
+"""`kubesim explain POD|FILE|-`: the phase of a pod's life cycle, the rule that keeps it there, and the next step."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _print_pod_workers(args: argparse.Namespace) -> int:
 
 
 def _is_file(source: str) -> bool:
-    """A name that could be a pod's and is no file that exists is a pod."""
+    """Whether the argument is a file. A valid pod name without such a file is a pod."""
     return source == "-" or os.path.exists(source) or source.endswith((".json", ".yaml", ".yml"))
 
 
@@ -113,7 +113,7 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
 
 
 def _from_cluster(args: argparse.Namespace) -> Observation:
-    """The pod as it is in the cluster at this moment."""
+    """The current pod from the cluster."""
     import anyio
 
     from kubesim.attach.reading.live import look

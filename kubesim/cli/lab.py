@@ -1,4 +1,4 @@
-"""`kubesim lab`: predict what the kubelet does, then see it; write labs of your own."""
+"""`kubesim lab`: predict the kubelet's behaviour, then see it; write new labs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     results = "write the results to this file, for a teacher to collect (environment: KUBESIM_CLASS)"
     learner = "the name of the learner (environment: KUBESIM_LEARNER; default: the user name)"
     for each in (parser, start, check, hint, following):
-        # Both before and after the action; SUPPRESS keeps the default of the second from replacing the first.
+        # Valid before and after the action. SUPPRESS keeps the second default from overwriting the first value.
         each.add_argument("--class", dest="results", metavar="FILE", default=argparse.SUPPRESS, help=results)
         each.add_argument("--learner", metavar="NAME", default=argparse.SUPPRESS, help=learner)
 
@@ -121,7 +121,7 @@ def _learn(args: argparse.Namespace, directory: Path) -> int:
     try:
         return _act(args, lesson)
     finally:
-        # Also after an answer that cannot be read or a closed pipe: the answers before it count.
+        # Also after an invalid answer or a closed pipe: earlier answers count.
         progress.save()
         results = getattr(args, "results", None) or os.environ.get("KUBESIM_CLASS")
         if results and args.action in ("start", "check", "hint", "next"):
@@ -191,7 +191,7 @@ def _reset(lab: Lab | None, progress: Progress) -> int:
 
 
 def _next(labs: list[Lab], progress: Progress) -> str:
-    """The first one that is not done, after the current one, then from the beginning."""
+    """The next unfinished lab after the current one, else the first unfinished one."""
     from kubesim.errors import UsageError
 
     names = [lab.name for lab in labs]
@@ -203,7 +203,7 @@ def _next(labs: list[Lab], progress: Progress) -> str:
 
 
 def _check(args: argparse.Namespace, lesson: Lesson) -> int:
-    """Take answers from the command line, else from standard input."""
+    """Read answers from the command line, else from standard input."""
     right = True
     if args.answers:
         words = list(args.answers)
@@ -228,7 +228,7 @@ def _take(lesson: Lesson, answer: str) -> bool:
 
 
 def _dialogue(lesson: Lesson) -> bool:
-    """Ask until every question is answered, or standard input ends. `hint` prints a hint, `quit` ends."""
+    """Ask until every question is answered or standard input ends. `hint` prints a hint, `quit` exits."""
     from kubesim.labs.reading import NoAnswer
 
     right = True

@@ -1,9 +1,9 @@
 """The command line: `kubesim COMMAND`.
 
-One module per command, each with HELP, `configure(parser)` and `execute(args) -> exit code`. They import what they need
-inside `execute`, so that `kubesim --help` stays quick. Data goes to stdout; an error is one line on stderr.
+Each command is a module with HELP, `configure(parser)` and `execute(args) -> exit code`. Modules import what they need
+inside `execute`, so that `kubesim --help` is fast. Data goes to stdout; an error is one line on stderr.
 
-Exit codes: 0 fine, 1 an expectation or a case failed, or two runs differ, 2 wrong use or bad input, 3 a divergence,
+Exit codes: 0 success, 1 an expectation or a case failed, or two runs differ, 2 wrong use or bad input, 3 a divergence,
 130 interrupted.
 """
 
@@ -23,18 +23,20 @@ from typing import NoReturn
 from kubesim import __version__
 from kubesim.errors import KubesimError, UsageError
 
-# By name, the module of each.
+# The module of each command.
 COMMANDS = {
-    "run": "run", "up": "up.command", "node": "up.node", "test": "testing.command", "scenario": "testing.scenario",
+    "run": "run", "up": "up.command", "node": "up.node", "clock": "up.clock",
+    "test": "testing.command", "scenario": "testing.scenario",
+    "explore": "explore.command",
     "diff": "diff", "get": "views.get", "describe": "views.describe", "logs": "views.logs", "events": "views.events",
-    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "conformance": "conformance",
-    "completion": "testing.completion",
+    "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command", "cri": "cri.group",
+    "conformance": "conformance", "completion": "testing.completion",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line, like all our errors."""
+    """An argument parser that prints errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
@@ -59,7 +61,7 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments is None:
-            # Imports make objects that stay: searching them for garbage is a tenth of a short run.
+            # Imports create long-lived objects. Garbage collection of them takes a tenth of a short run.
             gc.set_threshold(200_000, 20, 100)
         given = list(sys.argv[1:] if arguments is None else arguments)
         _check_streams()
@@ -70,14 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args = make_parser(*given[:1]).parse_args(given)
         code: int = import_module(f"kubesim.cli.{COMMANDS[args.command]}").execute(args)
         sys.stdout.flush()
-        is_alone = threading.active_count() == 1 and sys.gettrace() is None  # a tracer writes its findings at the end
+        # a coverage tracer writes its results at exit
+        is_alone = threading.active_count() == 1 and sys.gettrace() is None
         return _end_process(code) if arguments is None and is_alone else code
     except UsageError as error:
         return _complain(str(error), EXIT_USAGE)
     except KubesimError as error:
         return _complain(str(error), EXIT_FAILED)
     except BrokenPipeError:
-        _mute_stdout()  # the reader has closed the pipe
+        _mute_stdout()  # the reader closed the pipe
         return 0
     except OSError as error:  # a full disk, or a file that became unreadable
         _mute_stdout()
@@ -87,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check_streams() -> None:
-    """A character that a terminal cannot show is escaped. Without stdout there is nothing to do."""
+    """Escape characters that the terminal cannot encode. A missing stdout is an error."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
@@ -98,13 +101,13 @@ def _check_streams() -> None:
 
 
 def _mute_stdout() -> None:
-    """Buffered output must not cause an error when the process ends."""
+    """Keep buffered output from raising an error at exit."""
     if sys.stdout is not None and isinstance(sys.stdout, io.TextIOWrapper):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end_process(code: int) -> NoReturn:
-    """Exit without freeing every module and object first, which takes a sixth of the CPU time of a run of one pod."""
+    """Exit without freeing modules and objects, which would take a sixth of the CPU time of a one-pod run."""
     sys.stderr.flush()
     atexit._run_exitfuncs()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""`kubesim run FILE…`: run scenarios or plain manifests and print what happens."""
+"""`kubesim run FILE…`: runs scenarios or plain manifests and prints their timeline."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cli.output.report import Report
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.scenario.load.assembly.added import AddedItem
     from kubesim.scenario.load.overlay import Overlay
@@ -108,7 +108,7 @@ def execute(args: argparse.Namespace) -> int:
     saving_flags.check_together(args)
     if options.stepping_flag(args) or args.break_on:
         return _step(args, seed, until, overlay, gates)
-    # Every mistake is reported before anything runs.
+    # Report every error before anything runs.
     chosen = runtime_flags.chosen(args)
     runs = manifest_flags.load(args, gates, overlay)
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
@@ -130,12 +130,13 @@ def execute(args: argparse.Namespace) -> int:
 def _play(
     args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], serve: tuple[str, int] | None, **settings: Any
 ) -> int:
-    """Run them one after the other; a signal ends the present one, with what is known of it."""
-    from kubesim.app import RunInterrupted, run_scenario
+    """Run them in order. A signal ends the current run and prints its partial result."""
+    from kubesim.app import run_scenario
     from kubesim.cli.output.container_logs import ContainerLogs
     from kubesim.cli.output.effects import EffectSink
     from kubesim.cli.progress.run_progress import RunProgress
     from kubesim.clock.garbage import collected_rarely
+    from kubesim.scenario.ending.result import RunInterrupted
     from kubesim.trace import HashSink
 
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
@@ -194,8 +195,9 @@ def _show_rest(args: argparse.Namespace, result: RunResult) -> None:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: clean-up runs, and the result so far is printed. Where interrupts are ignored (nohup),
-    SIGTERM ends the process as usual."""
+    """Treat SIGTERM like Ctrl-C: clean up, and print the partial result. If interrupts are ignored (nohup), SIGTERM
+    ends the process as usual.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         yield
         return
@@ -207,7 +209,7 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 
 def _check_together(args: argparse.Namespace) -> None:
-    """Flags that exclude each other."""
+    """Reject flags that exclude each other."""
     step = options.stepping_flag(args)
     if args.logs is not None and (args.output or step):
         raise UsageError("--logs cannot be combined with --output and --step; -o jsonl has log records")
@@ -220,7 +222,7 @@ def _check_together(args: argparse.Namespace) -> None:
 
 
 def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], state: str) -> None:
-    """Flags that need real networks."""
+    """Reject flags that need real networks."""
     if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
         raise UsageError("--host-network-node needs --runtime cni")
     if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
@@ -230,7 +232,7 @@ def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenari
 def _step(
     args: argparse.Namespace, seed: int | None, until: int | None, overlay: Overlay, gates: dict[str, bool] | None
 ) -> int:
-    """Play it all, then walk through the trace."""
+    """Run everything, then step through the trace."""
     from kubesim.app import Trial, run_scenario
     from kubesim.cli.tui.injecting import ScenarioInjections
     from kubesim.cli.tui.opening import require_terminal, step_through

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time as wall_time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
 
@@ -113,7 +113,7 @@ class LoopClock:
         finally:
             timer.cancel()
 
-    def timeout(self, duration: int) -> asyncio.Timeout:
+    def timeout(self, duration: int) -> AbstractAsyncContextManager[object]:
         """`async with clock.timeout(...)`: raises TimeoutError when the duration is over."""
         return asyncio.timeout(duration / 1_000_000)
 
@@ -140,7 +140,7 @@ class LoopClock:
         """Guard an exchange with the real world: TimeoutError after this many wall-clock seconds.
 
         Virtual time stands still during an exchange. If the loop is paced, the exchange takes its real time, or none
-        with `hold`.
+        with `hold` or in a hurry.
         """
         virtual = self.virtual
         if virtual is None:
@@ -149,6 +149,7 @@ class LoopClock:
             return
         held = hold or not virtual.speed
         virtual.externals += held
+        virtual.exchanges += not held
         task = asyncio.current_task()
         assert task is not None
         over = False
@@ -168,6 +169,7 @@ class LoopClock:
         finally:
             handle.cancel()
             virtual.externals -= held
+            virtual.exchanges -= not held
 
 
 class _VirtualClock(LoopClock):
@@ -214,32 +216,3 @@ class SkewedClock(_VirtualClock):
 
     def wall(self) -> int:
         return self.virtual._micros + self.offset + self.skew
-
-
-class PacedClock(_VirtualClock):
-    """Real seconds for external clients of a paced loop: their timeouts do not depend on the loop's speed."""
-
-    def __new__(cls, like: LoopClock, speed: float) -> PacedClock:
-        return object.__new__(cls)
-
-    def __init__(self, like: LoopClock, speed: float) -> None:
-        super().__init__(like.now())
-        self._begin = self.virtual.micros()
-        self._speed = speed
-
-    def now(self) -> int:
-        return self.start + round((self.virtual.micros() - self._begin) / self._speed)
-
-    wall = now
-
-    def _due(self, moment: int) -> int:
-        return self._begin + round((moment - self.start) * self._speed)
-
-    def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
-        return self.virtual.call_at_micros(self._due(moment), callback, args, copy_context())
-
-    def sleep(self, duration: int) -> Awaitable[None]:
-        return self.virtual.sleep_until_micros(self.virtual.micros() + round(duration * self._speed))
-
-    def sleep_until(self, moment: int) -> Awaitable[None]:
-        return self.virtual.sleep_until_micros(self._due(moment))

@@ -14,109 +14,28 @@ moves idle ticks on to the next moment at which something can happen, instead of
 from __future__ import annotations
 
 import asyncio
-import time as wall_time
 from asyncio import Future
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
-from selectors import PollSelector
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from kubesim.clock.pacing import CROWDED, PacedLoop
+from kubesim.clock.timers import SECOND, LoopHandle, PartOfTick, Periodic, Tick, Timer
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
 _Ready = tuple[Context, tuple[Any, ...]]  # a callback to run in that context, with its arguments
-SECOND = 1_000_000
-CROWDED = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
 LATE = 1 << 50  # added to the order of a timer that fires after all others of its instant
 JUMPS_PER_PROGRESS = 1000
-PROGRESS_S = 0.5  # with a speed: real seconds between two calls of `on_progress` during a wait
 NEVER = 1 << 62  # later than any real time
 
-
-class _Handle(asyncio.Handle):
-    """asyncio's Handle, created without asking whether the loop is in debug mode."""
-
-    __slots__ = ()
-    _context: Context
-    _callback: Any
-    _args: Any
-
-    def __init__(
-        self, callback: Callable[..., object], args: tuple[Any, ...], loop: VirtualLoop, context: Context | None
-    ) -> None:
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = self._source_traceback = None
-
-
-class _Timer:
-    """asyncio's TimerHandle, reduced to what this loop uses. Without a context, the loop's own context applies."""
-
-    __slots__ = ("_when", "args", "callback", "context")
-    _source_traceback = None  # read by asyncio's call_later
-
-    def __init__(
-        self, when: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
-    ) -> None:
-        self._when = when
-        self.callback: Any = callback  # None once it is cancelled
-        self.args = args
-        self.context = context
-
-    def when(self) -> float:
-        return self._when / SECOND
-
-    def cancel(self) -> None:
-        self.callback = None
-        self.args = ()
-
-    def cancelled(self) -> bool:
-        return self.callback is None
-
-    def __repr__(self) -> str:
-        return f"<timer at {self.when()} s: {self.callback or 'cancelled'}>"
-
-
-class Periodic(Protocol):
-    """The owner of a tick: a ticker."""
-
-    def fire(self) -> None: ...
-
-    def skip(self, end: int) -> int:
-        """Skip the ticks that have no effect at the instant `end`. Returns the due time of the first remaining tick."""
-        ...
-
-
-class Tick(_Timer):
-    """The next tick of a ticker; one object for all its ticks.
-
-    While `happenings` has the value of the last finished tick, the next ticks have no effect before `idle_until`.
-    """
-
-    __slots__ = ("idle_since", "idle_until", "rank", "ticker")
-
-    def __init__(self, when: int, ticker: Periodic, rank: int) -> None:
-        super().__init__(when, ticker.fire, (), None)
-        self.ticker = ticker
-        self.rank = rank
-        self.idle_since = -1
-        self.idle_until = 0
-
-
-class _PartOfTick(Future[None]):
-    """A wait within a tick. Its end does not count as another event, so idle tickers stay idle."""
-
-
 # (due, order of creation, callback or the future of a sleeper)
-_Entry = tuple[int, int, _Timer | asyncio.Future[None]]
+_Entry = tuple[int, int, Timer | asyncio.Future[None]]
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(PacedLoop):
     """An asyncio event loop in virtual time."""
 
     skips_idle_ticks = True  # a test turns it off, so that all ticks run, and compares the traces
@@ -125,24 +44,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _ready: deque[_Ready]
 
     def __init__(self, speed: float = 0.0) -> None:
-        super().__init__(PollSelector())  # costs nothing while no file descriptor is registered
-        self._micros = 0
+        super().__init__(speed)
         self._timers: list[_Entry] = []  # a heap
         self._fired: list[Tick] = []  # ticks that fired at this instant, to re-arm
+        self._parked: list[Tick] = []  # idle ticks, while a loop with a speed waits for ...
+        self._parked_until = NEVER  # ... this time
         self._crowded = CROWDED
         self._orders = 0
         self._late_ranks = 0
         self._jumps = 0
-        self.on_progress: Callable[[], None] | None = None  # called now and then while time advances
-        self.externals = 0  # real operations in progress, during which time stands still
-        self.listening = 0  # file descriptors on which input may arrive at any time
-        self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
-        self.speed = speed  # virtual seconds per wall-clock second; 0 = as fast as possible
-        self._wall_start = wall_time.monotonic()
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
         self.happenings = 0
-        self.happened = True  # anything happened since `happenings` was last incremented
         self.unfinished_ticks: set[Periodic] = set()  # tickers whose reader has not finished the last tick
 
     def _make_self_pipe(self) -> None:
@@ -155,12 +68,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _close_self_pipe(self) -> None:
         if self._csock is not None:
             super()._close_self_pipe()  # type: ignore[misc]
-
-    def pace(self, speed: float) -> None:
-        """From now on, let this many virtual seconds pass in each wall-clock second."""
-        self.speed = speed
-        if speed:
-            self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
 
     def micros(self) -> int:
         """Virtual microseconds since the loop was created."""
@@ -181,7 +88,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, rank: int = 0
     ) -> asyncio.TimerHandle:
         """Call back at a virtual time. Timers of one instant fire by rank, then in the order of creation."""
-        timer = _Timer(due, callback, args, context)
+        timer = Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, rank + order, timer))
         return timer  # type: ignore[return-value]
@@ -217,23 +124,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Sleep until a virtual time, equivalent to `call_at_micros(due, wake, (future, None))`, but without a handle.
         A sleeper with a late rank runs after all tasks that are ready.
         """
-        future: asyncio.Future[None] = _PartOfTick() if in_tick else Future()
+        future: asyncio.Future[None] = PartOfTick() if in_tick else Future()
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, rank + order, future))
         return future
-
-    def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
-        """Call back after this much wall-clock time, while the loop waits for real work."""
-        handle = asyncio.Handle(callback, args, self)
-        self._orders += 1
-        heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
-        return handle
 
     def call_soon(self, *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
         """Queue a callback with its arguments, like asyncio's."""
         handle = None  # futures and tasks, by far the most callers, pass a context and ignore the handle
         if context is None:
-            handle = _Handle(args[0], args[1:], self, None)
+            handle = LoopHandle(args[0], args[1:], self, None)
             context, args = handle._context, (_run, handle)
         if not self._placing_next:
             self._ready.append((context, args))
@@ -248,7 +148,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.Handle:
         """Replaces asyncio's, which queues the handle itself (since Python 3.14)."""
         self._check_closed()  # type: ignore[attr-defined]
-        handle = _Handle(callback, args, self, context)
+        handle = LoopHandle(callback, args, self, context)
         self._add_callback(handle)
         self.happened = True
         self._write_to_self()  # type: ignore[attr-defined]
@@ -296,51 +196,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _failed(self, callback: Callable[..., object], error: BaseException) -> None:
         self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
 
-    def _look_outside(self) -> None:
-        if self.externals or self.speed:
-            self._wait_outside()
-        else:
-            self._listen(0)
-        if not self._ready and not self.externals and not self._is_early():
-            self._jump()
-
-    def _listen(self, timeout: float | None) -> None:
-        """Process input from outside."""
-        events = self._selector.select(timeout)  # type: ignore[attr-defined]
-        if events:
-            self.happened = True
-            self._process_events(events)  # type: ignore[attr-defined]
-
-    def _wait_outside(self) -> None:
-        """Wait for real events, at most until a limit or, with a speed, until the next timer is due on the wall
-        clock."""
-        if self._csock is None:
-            super()._make_self_pipe()  # type: ignore[misc]
-            if self._ready:  # another thread may have called before the pipe existed
-                return
-        limits = self._limits
-        while limits and limits[0][2].cancelled():
-            heappop(limits)
-        ends = [limits[0][0]] if limits else []
-        due = self._next_due()
-        if not self.externals and due is not None:
-            ends.append(self._wall_start + due / SECOND / self.speed)
-        reports = self.on_progress is not None and self.speed and due is not None and not self.externals
-        if reports:
-            ends.append(wall_time.monotonic() + PROGRESS_S)
-        timeout = max(0.0, min(ends) - wall_time.monotonic()) if ends else None
-        self._listen(timeout)
-        while limits and limits[0][0] <= wall_time.monotonic():
-            handle = heappop(limits)[2]
-            if not handle.cancelled():
-                self._add_callback(handle)
-        if (self._ready or reports) and self.speed and not self.externals:
-            # input from outside arrived between two timers, not at the earlier one
-            passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
-            self._micros = max(self._micros, passed if due is None else min(passed, due))
-        if reports and self.on_progress is not None:
-            self.on_progress()
-
     async def shutdown_default_executor(self, *args: Any, **options: Any) -> None:
         """Hold virtual time, because threads end in real time."""
         self.externals += 1
@@ -349,21 +204,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         finally:
             self.externals -= 1
 
-    def _is_early(self) -> bool:
-        """Whether, with a speed, the wait ended before a limit or the next timer was due."""
-        if not self.speed:
-            return False
-        due = self._next_due()
-        if due is None:
-            return bool(self._limits)
-        return wall_time.monotonic() < self._wall_start + due / SECOND / self.speed
-
     def _next_due(self) -> int | None:
         """The due time of the next timer that is not cancelled."""
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
-        return timers[0][0] if (timers or self._fired) and self._arm_ticks() else None
+        if self._parked and not self.happened:
+            due = min(self._parked_until, timers[0][0] if timers else NEVER)
+            return None if due == NEVER else due
+        if not (timers or self._fired or self._parked) or not self._arm_ticks():
+            return None
+        return self._parked_until if self._parked else timers[0][0]
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
         """Drop cancelled timers that are far ahead; otherwise they would pile up."""
@@ -376,6 +227,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Re-arm the ticks that fired, and move idle ticks to the next time at which something can happen. Returns
         False if there is none.
         """
+        if self._parked:
+            self._unpark(self._micros)
         timers, fired, self._fired = self._timers, self._fired, []
         skips = self.skips_idle_ticks and not self.unfinished_ticks
         if skips and self.happened:  # everything that followed in that instant has run by now
@@ -408,14 +261,23 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         for tick in idle:
             if tick.idle_until < end:
                 end = tick.idle_until
+        self._parked, self._parked_until = idle, end
+        if not self.speed:  # otherwise input may arrive earlier
+            self._unpark(end)
+        return end != NEVER
+
+    def _unpark(self, end: int) -> None:
+        """Move the idle ticks to a time at which something happens."""
+        idle, self._parked = self._parked, []
         order = self._orders
         for tick in idle:
+            if tick.callback is None:
+                continue
             if end != NEVER:
                 tick._when = tick.ticker.skip(end)
             order += 1
-            heappush(timers, (tick._when, tick.rank + order, tick))
+            heappush(self._timers, (tick._when, tick.rank + order, tick))
         self._orders = order
-        return end != NEVER
 
     def _jump(self) -> None:
         """Advance to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
@@ -425,11 +287,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self.on_progress()
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
-        if (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
+        if self.speed:
+            end = self._next_due()
+            if self._parked and end is not None:
+                self._unpark(end)
+        elif (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
             timers = []
         while timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
-            if isinstance(timer, _Timer):
+            if isinstance(timer, Timer):
                 callback = timer.callback
                 if callback is None:
                     continue
@@ -447,7 +313,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
-                if type(timer) is not _PartOfTick:
+                if type(timer) is not PartOfTick:
                     self.happened = True
                 self._placing_next = order < LATE  # as `wake` does
                 timer.set_result(None)
@@ -469,7 +335,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return "virtual time cannot advance: " + ("; ".join(lines) or "no task is left")
 
 
-def _run(handle: _Handle) -> None:
+def _run(handle: LoopHandle) -> None:
     if not handle._cancelled:
         handle._callback(*handle._args)
 

@@ -1,1 +1,1 @@
-"""The API server in memory, its controllers, and the connection to a real API server."""
+"""The in-memory API server, its controllers, and the connection to a real API server."""

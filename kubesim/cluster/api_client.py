@@ -1,7 +1,7 @@
-"""`ApiClient`: what a kubelet asks of an API server. The in-memory cluster, the HTTP client and the client that refuses
+"""`ApiClient`: the API server calls of a kubelet. The in-memory cluster, the HTTP client and the client that refuses
 every write implement it.
 
-Every call may take time, and fails with `ApiError`: its code is the HTTP status, or 0 if the server was not reached.
+A call may take time. It fails with `ApiError`, whose code is the HTTP status, or 0 if the server was unreachable.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ class ApiClient(Protocol):
     async def patch_pod_status(
         self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
     ) -> Pod:
-        """Write what differs between the two, and nothing else: changes by others in between stay.
+        """Patch only the fields that differ between the two statuses. Concurrent changes to other fields stay.
 
-        Conditions are merged by type and addresses by ip, in the new order. Another uid under the name is a conflict.
+        Conditions are merged by type and addresses by ip, in the new order. A different uid under the same name is a
+        conflict.
         """
         ...
 
     async def delete_pod(self, namespace: str, name: str, uid: str = "", *, grace_period_seconds: int = 0) -> None:
-        """Delete the pod; with a uid only if it still is that one."""
+        """Delete the pod. With a uid, only the pod that has that uid."""
         ...
 
     async def get_node(self, name: str) -> Node: ...
 
     def known_node(self, name: str) -> Node:
-        """The node as an informer knows it. Needs no request; without a connection it is as it was before."""
+        """The node from the informer's cache, without a request. While disconnected it stays unchanged."""
         ...
 
     async def create_node(self, node: Node) -> Node: ...
 
     async def patch_node_status(self, name: str, old: Node, new: Node, accepted: Callable[[], None]) -> Node:
-        """Write what differs between the statuses of the two. `accepted` is called before others see the change."""
+        """Patch the fields that differ between the statuses. `accepted` is called before watchers see the change."""
         ...
 
     async def create_event(self, event: Event) -> Event: ...
 
     async def patch_event(self, event: Event) -> Event:
-        """Bring the event of this name up to date: its count, its last time and its message."""
+        """Update the Event of this name: its count, last timestamp and message."""
         ...

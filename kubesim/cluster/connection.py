@@ -1,5 +1,6 @@
-"""The connection from a node to the API server: it can be cut and restored. Clients and sources of the node share
-it."""
+"""The connection from a node to the API server, which can be cut and restored. All clients and sources of the node
+share it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ REFUSED = "dial tcp 10.0.0.100:6443: connect: connection refused"
 
 
 class ApiConnection:
-    """`check` raises while it is cut; listeners are called on every change."""
+    """The state of the connection. `check` raises while it is cut; listeners are called on every change."""
 
     def __init__(self) -> None:
         self.up = True
@@ -22,7 +23,7 @@ class ApiConnection:
             raise ApiError(0, "", REFUSED)
 
     def listen(self, listener: Callable[[bool], None]) -> Callable[[], None]:
-        """The answer ends it."""
+        """Add a listener; call the result to remove it."""
         self._listeners[listener] = None
         return lambda: self._listeners.pop(listener, None)
 

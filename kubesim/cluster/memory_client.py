@@ -1,4 +1,4 @@
-"""The in-memory cluster as an `ApiClient`: each call takes its time, then acts on the store, and watchers see it."""
+"""The in-memory cluster as an `ApiClient`: each call has a latency, then acts on the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubesim.values import value_object
 
 @value_object
 class ApiLatencies:
-    """How long requests take. A request without latency does not let other tasks run, either."""
+    """Latencies of requests. A request without latency does not yield to other tasks."""
 
     get: int = 1 * MILLISECOND
     patch: int = 2 * MILLISECOND
@@ -32,7 +32,7 @@ class ApiLatencies:
 
 
 class MemoryClient:
-    """Pod statuses go straight from object to object; nothing here passes through JSON."""
+    """An `ApiClient` on objects in memory: pod statuses are not encoded as JSON."""
 
     def __init__(
         self,
@@ -45,21 +45,21 @@ class MemoryClient:
         self._store = store
         self._latencies = latencies or ApiLatencies()
         self._connection = connection or ApiConnection()
-        self._nodes: dict[str, ApiObject] = {}  # without a connection: as they were when it was lost
+        self._nodes: dict[str, ApiObject] = {}  # while disconnected: the last known objects
         self._connection.listen(self._remember_nodes)
 
     def _remember_nodes(self, up: bool) -> None:
         self._nodes = {} if up else {node.metadata.name: node for node in self._store.list("Node")}
 
     async def _takes(self, duration: int) -> None:
-        """Without a connection the request fails immediately, or gets lost on its way."""
+        """Wait for the latency. While disconnected, the request fails immediately or times out."""
         self._connection.check()
         if duration:
             await self._clock.sleep(duration)
             self._connection.check()
 
     def read(self, kind: str, namespace: str, name: str) -> ApiObject:
-        """Any object, in no time. The node itself is in an informer's cache, so it can always be had."""
+        """Any object, without latency. The node itself comes from the informer's cache, even while disconnected."""
         if kind != "Node":
             self._connection.check()
         return self._store.get(kind, namespace, name)
@@ -71,7 +71,7 @@ class MemoryClient:
         return pod
 
     async def create_pod(self, pod: Pod) -> Pod:
-        """As for any client: with the server's defaults, validation and errors."""
+        """Create a pod with the server's defaults and validation, as for any client."""
         await self._takes(self._latencies.create)
         metadata = pod.metadata.changed(uid="", resource_version="")
         body = pod.changed(api_version="v1", kind="Pod", metadata=metadata, status=PodStatus()).to_json()

@@ -1,4 +1,4 @@
-"""The refusals of an API server, worded and detailed as it does, and the Status object that carries them.
+"""API errors with the API server's messages and details, and the Status object of a response.
 
 Mirrors: apimachinery/pkg/api/errors errors.go
 """
@@ -17,7 +17,7 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def status_of(error: ApiError) -> dict[str, Any]:
-    """The body of an error answer."""
+    """The Status object of an error response."""
     metadata = {"continue": error.go_on} if error.go_on else {}
     body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
     body["message"] = error.message
@@ -34,7 +34,7 @@ def _details(name: str, group: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def unexpected(error: Exception) -> ApiError:
-    """A mistake in this program, met by a request."""
+    """A 500 for an exception in this program."""
     problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return ApiError(500, "InternalError", f"Internal error occurred: {problem}", {"causes": [{"message": problem}]})
 
@@ -50,7 +50,7 @@ def already_exists(resource: Resource, name: str) -> ApiError:
 
 
 def conflict(resource: Resource, name: str, problem: str, *, named: str = "") -> ApiError:
-    """`named` is what the message calls the resource, if not by its plural."""
+    """A 409 for a changed object. `named` replaces the plural of the resource in the message."""
     called = named or resource.plural
     full = f"{called}.{resource.group}" if resource.group else called
     message = f'Operation cannot be fulfilled on {full} "{name}": {problem}'
@@ -58,7 +58,7 @@ def conflict(resource: Resource, name: str, problem: str, *, named: str = "") ->
 
 
 def precondition_failed(resource: Resource, namespace: str, name: str, wanted: str, found: str) -> ApiError:
-    """Somebody wrote to an object by its uid, and under the name there is another one."""
+    """A write named a uid, and the object of that name has another one."""
     key = "/".join(part for part in ("/registry", resource.plural, namespace, name) if part)
     return conflict(
         resource,
@@ -86,7 +86,7 @@ def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) 
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
-    """Options in the query or the body: `DeleteOptions`, `ListOptions`, ..."""
+    """Invalid options in the query or the body: `DeleteOptions`, `ListOptions`, ..."""
     return invalid("meta.k8s.io", kind, "", errors)
 
 
@@ -95,7 +95,7 @@ def bad_request(message: str) -> ApiError:
 
 
 def internal_error(message: str) -> ApiError:
-    """An error that upstream does not classify: a 500 without a reason."""
+    """An error without a reason in upstream: a 500."""
     return ApiError(500, "", message)
 
 
@@ -107,7 +107,7 @@ def too_many_requests(message: str, causes: Sequence[Mapping[str, str]], retry_a
 
 
 def rejected() -> ApiError:
-    """The answer to a JSON patch that cannot be applied, for any reason."""
+    """The error for any JSON patch that cannot be applied."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
@@ -135,6 +135,6 @@ def no_such_resource() -> ApiError:
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """Whether nothing can be created because the namespace is terminating."""
+    """Whether an error rejects creation because the namespace is terminating."""
     causes = (error.details or {}).get("causes")
     return isinstance(causes, list) and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

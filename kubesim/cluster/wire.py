@@ -1,7 +1,7 @@
-"""Objects as they travel: the JSON that a server answers, and the fields and values in it that no type declares.
+"""The JSON form of objects, and checks for fields and values that a type does not declare.
 
-Mirrors: apimachinery/pkg/runtime/serializer/json (strict decoding);
-apimachinery/pkg/runtime converter.go (what a strategic merge patch cannot be made of)
+Mirrors: apimachinery/pkg/runtime/serializer/json (strict decoding); apimachinery/pkg/runtime converter.go (errors of
+strategic merge patches)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GO_KINDS = {str: "string", int: "int64", float: "float64", bool: "bool", dict: 
 
 
 def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
-    """An object as a server answers it; items of lists do not repeat their kind."""
+    """An object as JSON in a response; items of lists omit their kind."""
     resource = resource_of(obj.kind)
     body = encode(resource.kind, obj.to_json()) if is_declared(resource) else obj.to_json()
     if in_list:
@@ -32,7 +32,7 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 
 
 def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> JsonObject:
-    """An object in the version of the resource that was requested."""
+    """An object in the requested API version."""
     if resource.converted:
         return from_core(object_to_json(obj, in_list=in_list))
     if not is_declared(resource):
@@ -43,13 +43,13 @@ def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> Js
 
 
 def encoded_kind(kind: str, body: JsonObject) -> JsonObject:
-    """An object of a kind that is answered and not stored."""
+    """JSON of an object that is returned and not stored."""
     head = {name: body[name] for name in ("kind", "apiVersion")}
     return head | encode(kind, {name: value for name, value in body.items() if name not in head})
 
 
 def encoded_fields(resource: Resource, obj: JsonObject) -> JsonObject:
-    """An object in the form in which equal ones are equal."""
+    """An object in a normalized form, for comparison."""
     return encode(resource.kind, obj) if is_declared(resource) else obj
 
 
@@ -58,19 +58,19 @@ def is_declared(resource: Resource) -> bool:
 
 
 def unknown_in(resource: Resource, value: JsonObject) -> Iterator[str]:
-    """The paths of the fields that the resource does not have."""
+    """The paths of fields unknown to the resource."""
     if is_declared(resource):
         return unknown_fields(resource.type_name, value)
     metadata = (f"metadata.{path}" for path in unknown_fields("ObjectMeta", value.get("metadata") or {}))
     if resource.schema is None:
         return metadata
-    from kubesim.cluster.custom.schemas import unknown_paths  # most runs have no custom resources
+    from kubesim.cluster.custom.schemas import unknown_paths  # imported late: most runs have no custom resources
 
     return chain(metadata, unknown_paths(resource.schema, value))
 
 
 def unknown_fields(type_name: str, value: Json) -> Iterator[str]:
-    """The paths of the fields that the type does not have."""
+    """The paths of fields unknown to the type."""
     return _unknown(parse_type(type_name), value, "")
 
 
@@ -92,9 +92,9 @@ def _unknown(type_: Type, value: Json, path: str) -> Iterator[str]:
 
 
 def misfit(type_name: str, value: Json) -> str | None:
-    """Why a merged document is not an object of this type, in the words of the converter for strategic patches.
+    """The error if a merged document does not match the type, with the message of the strategic-merge converter.
 
-    Quantities and times are left to the decoder, which has its own errors for them.
+    The decoder checks quantities and times, with errors of its own.
     """
     return _misfit(parse_type(type_name), value)
 
@@ -128,10 +128,10 @@ def _first(problems: Iterator[str | None]) -> str | None:
 
 
 def encoded(value: Json) -> bytes:
-    """One line of JSON, as Go's encoder writes it: what could be taken for HTML is escaped."""
+    """One line of JSON as Go's encoder writes it, with HTML characters escaped."""
     return dumps_in_order(value).encode(errors="replace") + b"\n"
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON, as it is quoted in messages."""
+    """Compact JSON, for messages."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Go's channels, tickers and select, seeded and inspectable, and tasks that end in the order in which they started."""
+"""Go's channels, tickers and select, seeded and inspectable, and tasks that end in the order they started."""
 
 from kubesim.concurrency.channel import Channel, Select, Selected
 from kubesim.concurrency.tasks import TaskSet

@@ -20,9 +20,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A bounded queue. If it is full, `try_send` returns False and the sender decides what that means; `send` waits for
-    room.
-    """
+    """A bounded queue. `try_send` returns False if it is full; `send` waits for room."""
 
     __slots__ = ("_items", "_reader", "_senders", "_waiters", "capacity", "dropped", "name")
 
@@ -33,7 +31,7 @@ class Channel(Generic[T]):
         self._items: deque[T] = deque()
         self._waiters: deque[Future[T]] = deque()  # first come, first served
         self._reader: Select | None = None  # the only reader, which reads in a loop; then `_waiters` is empty
-        self._senders: dict[Future[None], T] = {}  # the senders that wait for room, with their items
+        self._senders: dict[Future[None], T] = {}  # senders that wait for room, with their items
 
     def __len__(self) -> int:
         return len(self._items)
@@ -97,7 +95,7 @@ class Channel(Generic[T]):
         try:
             return await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # handed over, although no receiver is left
+            if not future.cancelled():  # the item was handed over, but the receiver is gone
                 self._items.appendleft(future.result())
             elif future in self._waiters:
                 self._waiters.remove(future)
@@ -114,7 +112,7 @@ class Channel(Generic[T]):
 
 @value_object
 class Selected:
-    """The result of a select: the channel, its item, and the channels that were ready at that time."""
+    """The result of a select: the channel, its item, and the channels that were ready."""
 
     channel: Channel[Any]
     item: Any
@@ -133,7 +131,7 @@ class Select:
         self._channels = channels
         self._stream = stream
         self._waiting: Future[Selected] | None = None
-        self._left = True  # whether any channel may hold an item; if not, none is checked
+        self._left = True  # whether any channel may hold an item; if not, the scan is skipped
         for channel in channels:
             assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self
@@ -154,7 +152,7 @@ class Select:
             return await future
         except asyncio.CancelledError:
             self._waiting = None
-            if not future.cancelled():  # handed over, although no receiver is left
+            if not future.cancelled():  # the item was handed over, but the receiver is gone
                 selected = future.result()
                 selected.channel._items.appendleft(selected.item)
                 self._left = True

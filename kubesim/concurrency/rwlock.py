@@ -29,7 +29,7 @@ class RWLock:
             yield
         finally:
             self._readers -= 1
-            self._hand_on()
+            self._admit_next()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[None]:
@@ -41,7 +41,7 @@ class RWLock:
             yield
         finally:
             self._writing = False
-            self._hand_on()
+            self._admit_next()
 
     async def _wait(self, *, writer: bool) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -50,18 +50,18 @@ class RWLock:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the lock was handed to us in the same instant
+            if turn.done() and not turn.cancelled():  # the lock was granted in the same instant
                 if writer:
                     self._writing = False
                 else:
                     self._readers -= 1
             else:
                 self._waiting.remove(entry)
-            self._hand_on()
+            self._admit_next()
             raise
 
-    def _hand_on(self) -> None:
-        """Admit the next waiters: all readers up to the next writer, or that writer."""
+    def _admit_next(self) -> None:
+        """Admit the next waiters: all readers before the next writer, or that writer."""
         while self._waiting and not self._writing:
             writer, turn = self._waiting[0]
             if writer and self._readers:

@@ -1,4 +1,4 @@
-"""Sets of tasks that end in the order in which they were started.
+"""Sets of tasks that end in the order they were started.
 
 asyncio and anyio cancel a group in the order of memory addresses, which differs between runs. Here the order is fixed,
 so that a shutdown leaves the same trace every time. An error in one task ends the whole set, and `run_until` raises it.
@@ -62,7 +62,7 @@ class TaskSet:
         return len(self._tasks)
 
     async def kill(self, others: Iterable[asyncio.Task[Any]] = ()) -> None:
-        """End all tasks and these others at this instant; none of them runs any further."""
+        """Cancel all tasks and these others immediately; none of them runs any further."""
         tasks = [*self._tasks, *others]
         self._closing = True
         for task in tasks:
@@ -98,7 +98,7 @@ class TaskSet:
         self._tasks.clear()
         if self._failure is not None:
             if self._failure.done():
-                # mark it as retrieved: run_until raised it, or the error in the block superseded it
+                # mark it as retrieved: run_until raised it, or a later error superseded it
                 self._failure.exception()
             else:
                 self._failure.cancel()

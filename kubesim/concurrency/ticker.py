@@ -1,10 +1,9 @@
 """A periodic ticker like Go's, which the virtual loop can advance without firing while it is idle.
 
-The reader finishes each tick with `done(idle_until)`: until that instant, ticks have no effect unless something else
-happens. A reader that changed something, or may do so at the next tick, passes the current instant. Otherwise the
-ticker is idle until another timer fires, another tick changes something, or input arrives from outside. An idle tick
-would have no effect, so the loop advances the ticker instead of firing it (`clock.virtual`). The trace is the same as
-if every tick were executed; a test compares the two.
+The reader finishes each tick with `done(idle_until)`: before that time, ticks have no effect unless something else
+happens. A reader that changed something, or may change something at the next tick, passes the current time. Otherwise
+the ticker is idle until another timer fires, another tick changes something, or input arrives from outside. The loop
+skips idle ticks (`clock.virtual`). The trace is the same as if every tick were executed; a test compares the two.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Ticker:
         self.on_skip: Callable[[int], object] | None = None
         self.on_tick: Callable[[int], int] | None = None
         self._clock = clock
-        self._loop = clock.virtual  # None in real time, in which no tick is skipped
+        self._loop = clock.virtual  # None in real time, where no tick is skipped
         self._lead = lead
         self._rank = clock.late_rank() if late else 0
         self._set(clock.now() + period)
@@ -45,7 +44,7 @@ class Ticker:
 
     def fire(self) -> None:
         tick, clock = self.due, self._clock
-        self._pass_over(clock.now() + 1)  # in real time the loop can be late
+        self._skip_to(clock.now() + 1)  # in real time the loop can be late
         if self._loop is None:
             self._timer = clock.call_at(self.due, self.fire)
         else:
@@ -74,12 +73,12 @@ class Ticker:
         offset = self._clock.offset
         first = end + offset - self._lead
         if self.due < first:
-            last = self._pass_over(first)
+            last = self._skip_to(first)
             if self.on_skip is not None:
                 self.on_skip(last)
         return self.due - offset
 
-    def _pass_over(self, first: int) -> int:
+    def _skip_to(self, first: int) -> int:
         """Advance to the first tick at or after `first`. Returns the time of the last tick before it."""
         period = self.period
         self.due = due = first + (self.due - first) % period
@@ -104,7 +103,7 @@ class JitteredTicker(Ticker):
         self._draw = draw
         super().__init__(clock, name, draw(), late=False)
 
-    def _pass_over(self, first: int) -> int:
+    def _skip_to(self, first: int) -> int:
         last = self.due
         while self.due < first:
             last, self.due = self.due, self.due + self._draw()

@@ -1,4 +1,5 @@
-"""`WaitGroup`: run several coroutines concurrently and continue when the last has ended, before any other task.
+"""`WaitGroup`: runs several coroutines concurrently; the caller continues when the last has ended, before any other
+task.
 
 Mirrors: Go's sync.WaitGroup; the last `Done` makes the waiting goroutine ready.
 """

@@ -1,5 +1,5 @@
-"""What the corpora about container networking share: errors in their notation, placeholders for paths, directories that
-are filled, and plugins that answer from a script.
+"""Shared parts of the container networking corpora: error notation, path placeholders, prepared directories, scripted
+plugins.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def error_json(error: CniError | None) -> dict[str, Any] | None:
 
 
 class PathNames:
-    """Directories of this machine, and the names that a corpus has for them."""
+    """Local directories, and their placeholders in a corpus."""
 
     def __init__(self, **names: Path | str) -> None:
         self._names = {str(path): f"@{name}@" for name, path in names.items()}
 
     def hide(self, value: Any) -> Any:
-        """The same value with the corpus' names in all texts."""
+        """The value with placeholders for directories in all texts."""
         if isinstance(value, str):
             for path, name in self._names.items():
                 value = value.replace(path, name)
@@ -55,7 +55,7 @@ class PathNames:
 
 
 def fill(directory: Path, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Empty a directory and put files, directories and links into it."""
+    """Empty a directory, and create files, directories and links in it."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     for entry in entries:
@@ -70,7 +70,7 @@ def fill(directory: Path, entries: Iterable[Mapping[str, Any]]) -> None:
 
 
 class ScriptedExec:
-    """Plugins that answer from a script {type: {command or "*": reply}}, and a record of every call."""
+    """Plugins that answer from a script {type: {command or "*": reply}}; records every call."""
 
     def __init__(self) -> None:
         self.script: Mapping[str, Any] = {}
@@ -100,7 +100,7 @@ class ScriptedExec:
 
 
 def judge_either(case: Mapping[str, Any], expected: Any, actual: Any) -> list[str]:
-    """Against the recorded answer, or the one that the newer JSON library gave."""
+    """Compare with the recorded answer, or with that of the newer JSON library."""
     found = _differences(expected, actual)
     if found and "out_jsonv2" in case and not _differences(case["out_jsonv2"], actual):
         return []
@@ -108,7 +108,7 @@ def judge_either(case: Mapping[str, Any], expected: Any, actual: Any) -> list[st
 
 
 def _differences(expected: Any, actual: Any) -> list[str]:
-    """Equality, but a panic of Go's is any error here; what was known before it must agree."""
+    """Differences; a Go panic matches any error, but the output before it must be equal."""
     expected_steps, actual_steps = ([given] if isinstance(given, dict) else given for given in (expected, actual))
     if len(expected_steps) != len(actual_steps):
         return list(differences(expected, actual))

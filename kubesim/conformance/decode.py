@@ -1,6 +1,6 @@
-"""From the corpora's JSON to our types: what several corpora share.
+"""Decodes the corpora's JSON: the parts that several corpora share.
 
-`runtime` is the runtime-side status of a pod (kubecontainer.PodStatus) as the corpora write it down.
+`runtime` is the runtime's status of a pod (kubecontainer.PodStatus) in the corpora's format.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ Json = dict[str, Any]
 
 
 def steps_of(case: Json) -> list[Json]:
-    """The operations of each step are stored with what was observed, that is, with the answers; a file without answers
-    has the steps in the input."""
+    """The operations of each step. They are stored with the answers; a file without answers has them in the input."""
     steps = (case.get("output") or {}).get("steps", case["input"].get("steps"))
     if steps is None:
         raise InputError(str(case.get("case")), "has no steps, neither under output nor under input")
@@ -25,7 +24,7 @@ def steps_of(case: Json) -> list[Json]:
 
 
 def uids_in(steps: list[Json]) -> list[str]:
-    """Every uid that a step names, in order: what a file without answers is queried for."""
+    """Every uid that a step names, in order: the queries for a file without answers."""
     found: dict[str, None] = {}
     for step in steps:
         op = step["op"]
@@ -36,7 +35,7 @@ def uids_in(steps: list[Json]) -> list[str]:
 
 
 def moment(text: str | None) -> int | None:
-    """RFC 3339 text -> microseconds; absent is Go's zero time."""
+    """Microseconds of an RFC 3339 time; absent is Go's zero time."""
     return None if text is None else parse_time(text)
 
 
@@ -95,7 +94,9 @@ def container_record(container: Json) -> ContainerRecord:
 
 
 def with_empty_pod_level_resources(pod: Pod) -> Pod:
-    """The format drops empty `resources`; given back, they decide the QoS class, whatever the containers have."""
+    """Restore empty pod-level `resources`, which the format drops. They determine the QoS class, whatever the
+    containers request.
+    """
     if pod.spec.resources is not None:
         return pod
     return pod.changed(spec=pod.spec.changed(resources=ResourceRequirements()))

@@ -1,7 +1,7 @@
-"""How a corpus is played and judged.
+"""Common frame of all corpora: reading, running and comparing cases.
 
-A corpus is a file of cases, one JSON object per line: its id (`case`, or `id`), what is given, and the right answer
-(`output`, or `out`), which may be absent. The module `kubesim.conformance.corpora.NAME` knows how to play one:
+A corpus is a file of cases, one JSON object per line: an id (`case` or `id`), the input, and optionally the expected
+answer (`output` or `out`). The module `kubesim.conformance.corpora.NAME` plays one:
 
     play(case)                      -> the output, in the corpus' own format; `play(case, seed=N)` if chance has a part
     judge(case, expected, actual)   -> differences in words; optional, equality otherwise
@@ -27,16 +27,16 @@ Case = dict[str, Any]
 
 
 class NotRunnable(Exception):
-    """A case needs something that this machine does not have; the text says what."""
+    """A case needs something that this machine lacks; the message names it."""
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """The cases of a file; what cannot be one is an error that names the line."""
+    """The cases of a file; an invalid one raises an error with the line."""
     return (parse_case(path, number, line) for number, line in read_lines(path))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines with a case, with their numbers. A case as JSON takes many times the memory of its line."""
+    """The numbered lines of the cases. A decoded case takes many times the memory of its line."""
     number = 0
     try:
         with _open(path) as file:
@@ -74,14 +74,14 @@ def case_id(case: Case) -> Any:
 
 
 class _NoAnswer:
-    """The case does not say what is right."""
+    """The case has no expected answer."""
 
 
 NO_ANSWER: Final = _NoAnswer()
 
 
 def answer_of(module: ModuleType, case: Case) -> Any:
-    """The right answer, or NO_ANSWER."""
+    """The expected answer, or NO_ANSWER."""
     fields: tuple[str, ...] = getattr(module, "ANSWER_FIELDS", ())
     given = {name: case[name] for name in fields if name in case}
     if given:
@@ -98,12 +98,12 @@ def corpus_module(name: str) -> ModuleType:
 
 
 def is_known(name: str) -> bool:
-    """Is there a module that can play this corpus?"""
+    """Whether a module exists for this corpus."""
     return name.isidentifier() and importlib.util.find_spec(f"kubesim.conformance.corpora.{name}") is not None
 
 
 def judge(module: ModuleType, case: Case, expected: Any, actual: Any) -> list[str]:
-    """Differences between what the case expects and what was answered; empty = passed."""
+    """Differences between the expected and the actual answer; empty = passed."""
     custom = getattr(module, "judge", None)
     if custom is not None:
         return list(custom(case, expected, actual))
@@ -111,7 +111,7 @@ def judge(module: ModuleType, case: Case, expected: Any, actual: Any) -> list[st
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:
-    """Where two JSON values differ, one line each."""
+    """The differences between two JSON values, one line each."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
             where = f"{path}.{key}" if path else key

@@ -37,7 +37,7 @@ from typing import Any
 GENERATED_UID = re.compile(r"[0-9a-f]{32}")
 _GO_VALUE = re.compile(r"&\w+\.\w+\{")
 _PARSERS = ("couldn't get version/kind; json parse error: ", "json: cannot unmarshal ", "yaml: ", "parsing time ")
-# The start of one error of a field list: a path, a colon, and what kind of error it is.
+# The start of an error in a field list: path, colon, kind of error.
 _KINDS = "Invalid value|Required value|Forbidden|Unsupported value|Not found|Duplicate value|Too long|Too many"
 _FIELD_ERROR = re.compile(rf" (?=[A-Za-z\[][^\s:]*(?:\[[^\]]*\])?[^\s:]*: (?:{_KINDS})\b)")
 _OF_MAPS = re.compile(
@@ -47,7 +47,7 @@ _OF_MAPS = re.compile(
 
 
 def same_error(expected: str, actual: str, *, truncated: bool = False) -> bool:
-    """Whether two error texts say the same, as far as they can."""
+    """Whether two error texts are equal, as far as they are comparable."""
     if truncated:
         actual = actual[: len(expected)]
     if expected == actual:
@@ -69,7 +69,7 @@ def _same_parser(expected: str, actual: str) -> bool:
 
 
 def _same_members(expected: str, actual: str) -> bool:
-    """The same errors, and in the same order where the order is fixed."""
+    """Whether the errors are equal, also in order where the order is fixed."""
     left, right = split_field_errors(expected), split_field_errors(actual)
     if sorted(left) != sorted(right):
         return False
@@ -79,13 +79,13 @@ def _same_members(expected: str, actual: str) -> bool:
 
 
 def split_field_errors(text: str) -> list[str]:
-    """`invalid pod: [a: ... b: ...]` -> its single errors; any other text is one error."""
+    """The errors in `invalid pod: [a: ... b: ...]`; any other text is one error."""
     found = re.fullmatch(r"(invalid pod: )\[(.*)\]", text, re.DOTALL)
     return _FIELD_ERROR.split(found[2]) if found else [text]
 
 
 def without_generated_uids(pod: Mapping[str, Any], given_uid: str) -> Any:
-    """A copy in which every generated uid is replaced by a mark."""
+    """A copy with every generated uid replaced by a placeholder."""
     uid = pod.get("uid", "")
     if uid == given_uid or not GENERATED_UID.fullmatch(uid):
         return pod
@@ -101,7 +101,7 @@ def _replaced(value: Any, uid: str) -> Any:
 
 
 def without_purge_order(output: Mapping[str, Any]) -> dict[str, Any]:
-    """The calls of a SyncPod with each run of RemoveContainer behind a stopped sandbox sorted."""
+    """The calls of a SyncPod; each run of RemoveContainer calls after a stopped sandbox is sorted."""
     calls: list[Any] = list(output.get("calls") or [])
     stopped = next((n for n, call in enumerate(calls) if call["call"] == "StopPodSandbox"), None)
     if stopped is None:
@@ -113,7 +113,7 @@ def without_purge_order(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_lost_grace_period(pod: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of a container, without the annotation that the pod of the input cannot explain."""
+    """The names of a container, without the annotation that cannot follow from the input."""
     if "terminationGracePeriodSeconds" in pod.get("spec", {}):
         return dict(output)
     annotations = dict(output["containerAnnotations"])
@@ -122,7 +122,7 @@ def without_lost_grace_period(pod: Mapping[str, Any], output: Mapping[str, Any])
 
 
 def without_nil(value: Any) -> Any:
-    """The value with null for every list and object that is empty."""
+    """The value with null for every empty list and object."""
     if isinstance(value, Mapping):
         return {key: without_nil(item) for key, item in value.items()} or None
     if isinstance(value, list):
@@ -131,6 +131,6 @@ def without_nil(value: Any) -> Any:
 
 
 def same_outcome_of_busy_plugin(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
-    """Whether the recorded run gave up on a busy file, and ours got through or found it busy to the end."""
+    """Whether the recorded run gave up on a busy file, and this run succeeded or found it busy until the end."""
     gave_up = str(expected.get("error") or "").endswith("exec: already started")
     return gave_up and (actual["error"] is None or actual["error"].endswith(": text file busy"))

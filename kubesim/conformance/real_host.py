@@ -1,4 +1,4 @@
-"""Plays cases of `real_chain`: a process becomes a host with nothing on it, and real plugins run there.
+"""Runs cases of `real_chain`: a process becomes an empty host, and executes real plugins.
 
 Reads a case from each line of stdin and writes its answer as a line to stdout.
 """
@@ -64,7 +64,7 @@ class RealHost:
         return out | reported
 
     def netns_path(self, wanted: str) -> str:
-        """ "new:KEY" makes a namespace, "KEY" is that one, "path:P" is any path, "" none."""
+        """The path of a namespace: "new:KEY" creates one, "KEY" refers to it, "path:P" is any path, "" none."""
         if wanted.startswith("path:"):
             return wanted.removeprefix("path:")
         if wanted.startswith("new:"):
@@ -117,7 +117,7 @@ def _execution(recorded: Recorded) -> dict[str, Any]:
 
 
 def state(path: str) -> dict[str, Any]:
-    """What is there now: links, addresses, routes, rules, and the files that plugins keep."""
+    """The current state: links, addresses, routes, rules, and files of plugins."""
     links = json.loads(_output("ip", "-j", "link"))
     out: dict[str, Any] = {
         "host_links": [{key: link.get(key) for key in _LINK_FIELDS} for link in links],
@@ -134,7 +134,7 @@ def state(path: str) -> dict[str, Any]:
 
 
 def _json_from(path: str, *what: str) -> Any:
-    """What `ip` says in a namespace, or how it failed, as the recording has it."""
+    """The JSON output of `ip` in a namespace, or its error in the recording's format."""
     command = ["nsenter", f"--net={path}", "ip", "-j", *what]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -153,11 +153,11 @@ def _rules(table: str) -> str:
 def _shaping() -> str:
     lines = _output("tc", "qdisc", "show").splitlines(keepends=True)
     found = "".join(line for line in lines if line.split()[1] in ("tbf", "ingress"))
-    return found or "\n[exit status 1]"  # as the recording's grep said it
+    return found or "\n[exit status 1]"  # the output of the recording's grep
 
 
 def _reservations() -> str:
-    """The files of host-local, their characters set apart."""
+    """The files of host-local, with their characters separated."""
     base = os.path.join(STATE_DIR, "networks")
     found = []
     for folder, _, names in os.walk(base):
@@ -189,7 +189,7 @@ def play(line: str) -> str:
 
 
 def main() -> None:
-    """Every case gets its own process, which ends together with everything that it created."""
+    """Fork a process for each case, which ends with everything that it created."""
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

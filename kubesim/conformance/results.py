@@ -10,7 +10,7 @@ from kubesim.values import mutable, value_object
 
 @value_object
 class CaseFailure:
-    """A case with a wrong answer; `differences` in words."""
+    """A case with a wrong answer; `differences` describes them."""
 
     case: str
     expected: Any
@@ -23,8 +23,8 @@ class CorpusResult:
     name: str
     cases: int = 0
     passed: int = 0
-    not_judged: int = 0  # the file gives no answer to compare with
-    not_runnable: dict[str, str] = field(default_factory=dict)  # case -> what it lacks here
+    not_judged: int = 0  # the file has no answers
+    not_runnable: dict[str, str] = field(default_factory=dict)  # case -> its missing requirement
     seconds: float = 0.0
     failures: list[CaseFailure] = field(default_factory=list)
 
@@ -34,9 +34,9 @@ class CorpusResult:
 
 
 class ProgressListener:
-    """Is notified of every case while a corpus runs; the default does nothing."""
+    """Called for every case of a running corpus; does nothing by default."""
 
     def begin(self, name: str, cases: int, *, one_file: bool = True) -> None:
-        """`one_file`: the answers belong together; else each case's is a file of its own."""
+        """Start a corpus. `one_file`: all answers go into one file, else each case's into its own."""
 
     def played(self, case: str, output: Any) -> None: ...

@@ -1,7 +1,6 @@
-"""Runs corpora: finds the files, plays every case, judges those that carry an answer.
+"""Runs corpora: finds the files, runs every case, compares those with an answer.
 
-Results only; what is printed is the command line's business. Stories of a whole node are found here, too;
-`story_runner` runs them.
+It returns results; the CLI prints them. Stories of a whole node are found here too; `story_runner` runs them.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz")
 
 
 def find_corpora(paths: Iterable[Path]) -> list[Path]:
-    """Every corpus and every story in these files and directories, in order of name within a directory."""
+    """Every corpus and story in these files and directories, sorted by name within a directory."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
@@ -53,12 +52,12 @@ def find_corpora(paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_input(path: Path) -> bool:
-    """In a directory, JSON that is not a story belongs to something else."""
+    """Whether the file is a corpus or story; other JSON files in a directory are ignored."""
     return path.name.endswith(SUFFIXES) or is_story(path)
 
 
 def run_corpus(path: Path, *, seed: int = 0, watcher: ProgressListener | None = None) -> CorpusResult:
-    """Play all cases of a file, in order."""
+    """Run all cases of a file, in order."""
     watcher = watcher or ProgressListener()
     name = corpus_name(path)
     module = corpus_module(name)
@@ -97,14 +96,14 @@ def _play(play: Callable[[Case], Any], case: Case) -> tuple[Any, str]:
             output = play(case)
     except NotRunnable:
         raise
-    except Exception as error:  # an error in one case must not end the others
+    except Exception as error:  # an exception in one case must not end the others
         return None, _damaged("played", error)
     return (None, _damaged("played", failures[0])) if failures else (output, "")
 
 
 @contextmanager
 def _noted_failures() -> Iterator[list[BaseException]]:
-    """Exceptions that the event loop would report on stderr: of callbacks, and of syncs that crashed."""
+    """Collects exceptions that the event loop would print to stderr: from callbacks and crashed syncs."""
     failures: list[BaseException] = []
 
     def note(record: logging.LogRecord) -> bool:
@@ -121,7 +120,7 @@ def _noted_failures() -> Iterator[list[BaseException]]:
 
 
 def _damaged(what: str, error: BaseException) -> str:
-    """Unchanged cases can be played and judged."""
+    """The error for a case that fails to run or to be judged: an intact case of this version never does."""
     return f"cannot be {what}: the case is damaged, or of another version ({type(error).__name__}: {error})"
 
 

@@ -1,4 +1,4 @@
-"""The kubelet: all its parts, made and wired in the order of the flow.
+"""The kubelet: creates its components and connects them.
 
     config -> sync loop -> handlers -> pod workers -> sync_pod -> runtime manager -> runtime
                  ^                                        |              |
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 @part
 class Dependencies:
-    """What an agent is connected to, and what outlives it."""
+    """The services and objects that a kubelet uses. They outlive its process."""
 
     runtime: Runtime
     network: NodeNetwork
@@ -99,7 +99,7 @@ class Dependencies:
 
 
 class Kubelet:
-    """One life of a node agent. `start` begins its tasks, `close` ends them all."""
+    """One kubelet process: `start` starts its tasks, `close` cancels them."""
 
     def __init__(self, context: KubeletContext, dependencies: Dependencies) -> None:
         self.context = context = replace(context, tasks=context.tasks.child())
@@ -138,7 +138,7 @@ class Kubelet:
         self._make_loop()
 
     def _make_views(self) -> PodViews:
-        """What is known of the pods."""
+        """The views of pods that several components share."""
         context, dependencies = self.context, self._dependencies
         manager = PodManager(dependencies.checkpoints)
         states = self._make_states()
@@ -181,7 +181,7 @@ class Kubelet:
         return partial(SingleSyncWorkers, emits_sync_errors=self.context.gates.rules.emits_sync_errors)
 
     def _make_runtime_side(self) -> None:
-        """From the runtime up: probes, runtime manager, PLEG, and their health."""
+        """Create the probe manager, the runtime manager, the PLEG and their health checks."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
         prober = Prober(clock, runtime, dependencies.network, events, gates, dependencies.probed)
@@ -221,7 +221,7 @@ class Kubelet:
         )
 
     def _make_pleg(self, runtime: Runtime) -> Callable[[int], tuple[bool, str]]:
-        """Returns the check of its health. With gate EventedPLEG the generic one relists rarely."""
+        """Create the PLEG and return its health check. With the gate EventedPLEG the generic PLEG relists rarely."""
         context, settings, cache = self.context, self.settings, self.views.cache
         durations = (settings.relist_period, settings.relist_threshold)
         self.evented_pleg: EventedPleg | None = None
@@ -256,7 +256,7 @@ class Kubelet:
         return self.evented_pleg.healthy
 
     def _make_syncer(self) -> None:
-        """What a worker calls, and what that needs."""
+        """Create the pod syncer and the components it calls."""
         context, views, dependencies = self.context, self.views, self._dependencies
         health = self.container_manager.resource_health()
         generator = StatusGenerator(
@@ -299,7 +299,7 @@ class Kubelet:
         return SinglePodSync
 
     def _make_admission(self) -> None:
-        """Which pods the node takes, and which it ends."""
+        """Create the admission handlers and the eviction and preemption managers."""
         context, views, dependencies = self.context, self.views, self._dependencies
         self.container_gc = ContainerGC(context, views, self.runtime)
         kill_pod, gates = self.workers.kill_pod_now, context.gates
@@ -344,7 +344,7 @@ class Kubelet:
                 dependencies.admission.update_plugin_resources = devices.node_allocatable
 
     def _make_loop(self) -> None:
-        """The sync loop and its handlers."""
+        """Create the sync loop and its handlers."""
         context, views, workers = self.context, self.views, self.workers
         deletor = ContainerDeletor(context.tasks, self.runtime, self.settings.containers_to_keep)
         self.handlers = Handlers(context, views, workers, deletor, self.allocation, self.volumes)
@@ -373,7 +373,7 @@ class Kubelet:
         )
 
     def start(self) -> None:
-        """Start everything, each part at its own time."""
+        """Start every component at its own phase."""
         settings = self.settings
         self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
@@ -404,11 +404,11 @@ class Kubelet:
         await self.sync_loop.run()
 
     async def close(self) -> None:
-        """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
+        """Cancel all tasks at once, as when the kubelet process is killed."""
         await self.context.tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _could_have_running_containers(self, pod: Pod) -> bool:
-        """Older kubelets do not hold a phase back for it."""
+        """Older kubelets report a final phase even while containers run."""
         uid = pod.metadata.uid
         return self.context.gates.rules.pod_worker_states and (
             self.views.states.could_have_running_containers(uid)
@@ -429,7 +429,7 @@ class Kubelet:
         self.handlers.handle_pod_syncs([pod])
         self.pleg.request_relist(pod.metadata.uid)
 
-    # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
+    # -- RuntimeHelper: callbacks of the runtime manager --------------------------------------------------------
 
     @property
     def internal_lifecycle(self) -> InternalContainerLifecycle:
@@ -449,7 +449,7 @@ class Kubelet:
         return lookup_runtime_handler(pod, self._dependencies.find, self.context.gates)
 
     def request_pod_reinspect(self, uid: str) -> None:
-        if self.syncer.resize is None:  # else the sync that resizes the pod inspects it itself
+        if self.syncer.resize is None:  # otherwise the sync that resizes the pod inspects it
             self.pleg.request_reinspect(uid)
 
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
@@ -495,4 +495,4 @@ class Kubelet:
 
 
 def _no_node_event(type: str, reason: str, message: str) -> None:
-    """For an agent without a node to report about."""
+    """Discards node Events of a kubelet without a node object."""

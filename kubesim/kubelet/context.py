@@ -1,4 +1,4 @@
-"""What every part of an agent uses, and what the kubelet knows of its pods: made first, shared by all.
+"""Objects that all components of a kubelet share: settings, clock, trace, pod sources and pod views.
 
 Mirrors: pkg/kubelet/config/sources.go; pkg/kubelet/kubelet_pods.go filterOutInactivePods
 """
@@ -39,7 +39,7 @@ class KubeletContext:
 
 @part
 class PodSources:
-    """Which sources have been seen, and whether that is all of them: before that, nothing is known to be unwanted."""
+    """Which pod sources have been received. Until all have, no pod counts as deleted."""
 
     seen_all: Callable[[set[str]], bool]
     all_ready: bool = False
@@ -53,7 +53,7 @@ class PodSources:
 
 @part
 class PodViews:
-    """A pod as its source defines it, as its worker handles it, as the runtime has it, and as its status reports it."""
+    """The views of a pod: its source's spec, its worker's state, its runtime status and its reported status."""
 
     manager: PodManager
     states: PodSyncStatuses
@@ -65,7 +65,7 @@ class PodViews:
     rejections: Counter[str] = field(default_factory=Counter)  # by reason
 
     def reject_pod(self, pod: Pod, reason: str, message: str, events: EventRecorder) -> None:
-        """The pod has failed. Mirrors: kubelet.go rejectPod, recordAdmissionRejection"""
+        """Emit the Event and set the pod to Failed. Mirrors: kubelet.go rejectPod, recordAdmissionRejection"""
         self.rejections[reason] += 1
         events.event(pod, "Warning", reason, message)
         message = self.rejected_status.format(message=message)
@@ -73,9 +73,9 @@ class PodViews:
         self.statuses.set_pod_status(pod, status)
 
     def active_pods(self) -> list[Pod]:
-        """Pods that may use resources: not finished, not rejected, not known to have ended."""
+        """Pods that may use resources: not terminated, not rejected, not known to have ended."""
         over, workers = self.manager.finished, self.states.statuses
-        # Of a finished pod without a worker the answer is known. With 480 of them a run takes half as long.
+        # A terminal pod without a worker is inactive anyway. With 480 such pods the shortcut halves the run time.
         candidates = (pod for pod in self.manager.pods() if (uid := pod.metadata.uid) not in over or uid in workers)
         return [pod for pod in candidates if self.is_active(pod)]
 
@@ -84,6 +84,6 @@ class PodViews:
         if self.states.is_pod_known_terminated(uid):
             return False
         if self.states.is_pod_termination_requested(uid):
-            return True  # it is still being stopped, so it still uses what it has
+            return True  # it is still terminating, so it still uses its resources
         reported = self.statuses.get_pod_status(uid)
         return pod.status.phase not in TERMINAL_PHASES and (reported is None or reported.phase not in TERMINAL_PHASES)

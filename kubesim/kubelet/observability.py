@@ -1,8 +1,7 @@
-"""What an agent reports about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
+"""The texts of `/healthz`, `/pods`, `/metrics` and the state dump.
 
-Nothing here changes the agent or serves HTTP: the server passes these texts on. Metrics have the
-kubelet's
-names; values that the agent does not count itself are computed on request, or measured in the trace (`metrics/`).
+Read-only: the server sends these texts. Metrics have the kubelet's names; values that the kubelet does not count are
+computed on request or measured in the trace (`metrics/`).
 
 Mirrors: pkg/kubelet/server/server.go InstallDefaultHandlers, getPods; pkg/kubelet/metrics/metrics.go; kubelet_pods.go
 HandlePodCleanups (the counts of pods)
@@ -35,7 +34,7 @@ KNOWN_REJECTIONS = frozenset(
 
 
 def render_healthz(checks: Mapping[str, str]) -> tuple[int, str]:
-    """The HTTP status and the text; each check has a problem, or an empty text. The reason is not shown to the user."""
+    """HTTP status and body. Each check has a problem or an empty text; the response does not contain the problem."""
     if not any(checks.values()):
         return 200, "ok"
     lines = [f"[-]{name} failed: reason withheld" if problem else f"[+]{name} ok" for name, problem in checks.items()]
@@ -51,16 +50,16 @@ def render_state(statistics: Mapping[str, Any]) -> str:
     return json.dumps(statistics, indent=2) + "\n"
 
 
-# -- what the agent has to tell -------------------------------------------------------------------------------------
+# -- the data behind the endpoints ----------------------------------------------------------------------------------
 
 
 def health_checks(kubelet: Kubelet, now: int) -> dict[str, str]:
-    """The sync loop pauses while the runtime is down; that makes the node unhealthy after five minutes."""
+    """The checks of `/healthz`. The sync loop's fails when the runtime has been down for five minutes."""
     return {"ping": "", "log": "", "syncloop": kubelet.sync_loop.health_problem(now)}
 
 
 def pods_of(kubelet: Kubelet) -> list[Pod]:
-    """Those that the sources want; static ones with the status that only the kubelet knows."""
+    """The pods of all sources. Static pods carry the status from the kubelet's own status manager."""
     return [_with_own_status(kubelet, pod) for pod in kubelet.views.manager.pods()]
 
 
@@ -70,7 +69,7 @@ def _with_own_status(kubelet: Kubelet, pod: Pod) -> Pod:
 
 
 def statistics(kubelet: Kubelet) -> dict[str, Any]:
-    """The state of the agent in numbers, and its pods as the workers know them."""
+    """The kubelet's counters, and its pods with the state of their workers."""
     states = kubelet.views.states.statuses
     care = kubelet.care
     return {
@@ -94,7 +93,7 @@ def statistics(kubelet: Kubelet) -> dict[str, Any]:
 
 
 def metrics_of(kubelet: Kubelet, traced: MetricsSink | None = None) -> Iterator[Metric]:
-    """The agent's counters and, with a sink, measurements from its trace."""
+    """The kubelet's counters and, if there is a sink, measurements from its trace."""
     if traced is not None:
         yield from traced.metrics(kubelet.settings.node_name, kubelet.views.resyncs.counted)
     yield from _relists(kubelet)
@@ -153,7 +152,7 @@ def _relists(kubelet: Kubelet) -> Iterator[Metric]:
 
 
 def _counted(kubelet: Kubelet) -> Iterator[Metric]:
-    """Since the agent's start."""
+    """Counters since the kubelet started."""
     for name, help, labels in (
         ("started_pods", "Sandboxes that were begun.", ()),
         ("started_pods_errors", "Sandboxes that could not be made.", ()),
@@ -175,7 +174,7 @@ def _counted(kubelet: Kubelet) -> Iterator[Metric]:
 
 
 def rejection_label(reason: str) -> str:
-    """Reasons are a label, so only known ones are exported."""
+    """The metric label of a rejection reason. Unknown reasons share one label to limit cardinality."""
     if reason in KNOWN_REJECTIONS:
         return reason
     return "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"
@@ -205,7 +204,7 @@ def _by_static(pods: Iterable[Pod]) -> dict[Labels, float]:
 
 
 def _working(kubelet: Kubelet) -> dict[Labels, float]:
-    """By lifecycle, by whether some source still wants the pod, and by whether it is static."""
+    """Worker counts by lifecycle state, by presence in a source, and by static or not."""
     counts: Counter[Labels] = Counter()
     desired = kubelet.views.manager.uids()
     for uid, state in kubelet.views.states.statuses.items():
@@ -218,7 +217,7 @@ def _working(kubelet: Kubelet) -> dict[Labels, float]:
 
 
 def _running(kubelet: Kubelet) -> Iterator[Metric]:
-    """As the PLEG last saw it."""
+    """Running pods and containers at the last relist."""
     known = [kubelet.views.cache.known(uid) for uid in kubelet.views.states.statuses]
     statuses = [status for status in known if status is not None]
     running = sum(any(sandbox.ready for sandbox in status.sandboxes) for status in statuses)

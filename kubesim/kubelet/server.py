@@ -1,8 +1,8 @@
-"""A small read-only HTTP server for what an agent reports about itself: /healthz, /pods, /metrics, /statusz.
+"""Read-only HTTP server of the kubelet: /healthz, /pods, /metrics, /statusz.
 
-Off unless requested, on loopback unless an address is given. It answers one GET per connection and reads no more than a
-few kilobytes of it; it changes nothing and leaves nothing in the trace. Each further node is under /nodes/NAME.
-A request must name the server as it is reached: a web page of a stranger whose name leads here gets no answer.
+It is off by default and listens on loopback by default. It serves one GET per connection, limits the request size,
+changes nothing and records nothing in the trace. Additional nodes are under /nodes/NAME. The Host header must name the
+server's own address, which blocks DNS rebinding from a web page.
 
 Mirrors: pkg/kubelet/server/server.go (the read-only port)
 """
@@ -59,9 +59,9 @@ def parse_address(text: str) -> tuple[str, int]:
 def answer(
     method: str, target: str, kubelets: Mapping[str, Kubelet | None], now: int, traced: MetricsSink | None = None
 ) -> Answer:
-    """What a request gets. `kubelets` has the agent of each node, None while it is stopped."""
+    """The response to a request. `kubelets` maps each node to its kubelet, or to None while it is stopped."""
     path = target.partition("?")[0]
-    name = next(iter(kubelets))
+    name = next(iter(kubelets), "")
     if path.startswith("/nodes/"):
         name, _, rest = path.removeprefix("/nodes/").partition("/")
         path = f"/{rest}"
@@ -83,7 +83,7 @@ def answer(
 
 
 class ReadOnlyServer:
-    """Serves the answers of `respond` to a method and a target. `address` is known once it has started."""
+    """HTTP server that calls `respond` with a method and a target. `address` is set by `start`."""
 
     def __init__(self, respond: Callable[[str, str], Answer]) -> None:
         self._respond = respond
@@ -91,12 +91,12 @@ class ReadOnlyServer:
         self.address = ""
 
     async def start(self, tasks: TaskSet, host: str, port: int) -> None:
-        """Serve until the tasks end, which ends the requests under way, too."""
-        import anyio  # only a run that is served pays for it
+        """Serve until the tasks are cancelled, including requests in progress."""
+        import anyio  # imported here so that only runs with a server pay for it
         from anyio.abc import SocketAttribute
 
         try:
-            with external():  # a name may have to be resolved
+            with external():  # a host name may need a DNS lookup
                 listeners = await anyio.create_tcp_listener(local_host=host, local_port=port)
         except OSError as error:
             raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
@@ -104,7 +104,7 @@ class ReadOnlyServer:
         bound = listeners.extra(SocketAttribute.local_address)
         self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
         tasks.start(f"server on {self.address}", self._accept(listeners))
-        await anyio.lowlevel.checkpoint()  # a task that never started would not close them
+        await anyio.lowlevel.checkpoint()  # a task that never started would not close its sockets
 
     async def _accept(self, listeners: MultiListener[SocketStream]) -> None:
         async with listeners:
@@ -126,12 +126,12 @@ class ReadOnlyServer:
                 reply = 400, TEXT, "400 bad request\n"
             except BrokenResourceError:
                 return
-            with suppress(BrokenResourceError):  # the client has gone
+            with suppress(BrokenResourceError):  # the client disconnected
                 await stream.send(_response(*reply))
 
 
 def is_our_name(host_header: str, served: str) -> bool:
-    """Loopback, the served address, or no address; any address if all are served."""
+    """Whether the Host header is loopback, the served address or empty. A server on all addresses accepts any."""
     name = host_header.rpartition(":")[0] if re.search(r":\d+$", host_header) else host_header
     name = name.strip("[]").lower()
     if name in ("", "localhost", served.lower()):
@@ -148,7 +148,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _header(lines: Sequence[str], name: str) -> str:
-    """The value of the first header of that name; empty without one."""
+    """The value of the first header with this name; empty if absent."""
     for line in lines:
         key, _, value = line.partition(":")
         if key.strip().lower() == name:
@@ -170,18 +170,18 @@ def _response(status: int, kind: str, body: str) -> bytes:
 
 
 class Pages(Protocol):
-    """What a server answers besides its agents. The paths begin with `path`."""
+    """Additional pages of a server; their paths begin with `path`."""
 
     path: str
 
     def page(self, target: str) -> Answer: ...
 
     async def ended(self) -> None:
-        """The run is over and was not interrupted; the server ends when this returns."""
+        """Called when a run ends without interruption; the server stops when this returns."""
 
 
 class AgentServer(ReadOnlyServer):
-    """Answers about the agents of a run, and with further pages."""
+    """Responses about the kubelets of a run, and additional pages."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class AgentServer(ReadOnlyServer):
 
 @value_object
 class Serving:
-    """What a run serves while it runs, and at which address."""
+    """The pages that a run serves, and the listen address."""
 
     host: str
     port: int

@@ -1,7 +1,7 @@
-"""The kubelet's numbers: periods, phases, limits. The defaults are v1.36's.
+"""Settings of the kubelet: periods, phases and limits. The defaults are those of v1.36.
 
-`jitter=False` gives every delay its base. Phases say when a periodic thing was started, relative to the start of the
-agent; a real node's are accidental, a test sets them.
+`jitter=False` uses the base value of every delay. A phase is the offset of a periodic task from the start of the
+kubelet. Phases are arbitrary on a real node; a test sets them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class KubeletSettings:
     sync_tick_period: int = SECOND
     housekeeping_period: int = 2 * SECOND
     relist_period: int = SECOND
-    list_duration: int = 0  # how long the runtime takes to list its pods
+    list_duration: int = 0  # duration of one list call of the runtime
     relist_threshold: int = 3 * MINUTE
     resync_interval: int = MINUTE
     backoff_period: int = 10 * SECOND
@@ -43,7 +43,7 @@ class KubeletSettings:
     runtime_down_backoff_max: int = 5 * SECOND
     volume_loop_period: int = 101 * MILLISECOND  # 100 ms after the end of a round, which itself takes about one
 
-    # When each part was started, in microseconds after the agent's start.
+    # Start time of each component, in microseconds after the start of the kubelet.
     status_manager_starts: int = 0
     container_gc_starts: int = 0
     pleg_starts: int = 0
@@ -66,10 +66,10 @@ class KubeletSettings:
     max_container_restart_period: int = 300 * SECOND
     allowed_unsafe_sysctls: tuple[str, ...] = ()
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
-    containers_to_keep: int = 1  # dead ones for each container name
+    containers_to_keep: int = 1  # dead containers per container name
     swap: NodeSwap | None = None
     app_armor_enabled: bool = True
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     log_rotation: LogRotatePolicy = field(default_factory=LogRotatePolicy)
-    shutdown_periods: tuple[ShutdownGracePeriod, ...] = ()  # empty: a node that goes down takes its pods with it
+    shutdown_periods: tuple[ShutdownGracePeriod, ...] = ()  # empty: graceful node shutdown is off

@@ -1,8 +1,8 @@
-"""Why a kubelet does not start: a state file of an earlier one is damaged, and it must not guess what was in it.
+"""The state files that keep a kubelet from starting when they are damaged.
 
-Of the other files it does without: allocations of devices and the health of DRA devices are forgotten
-(devicemanager/manager.go Start, dra/healthinfo.go newHealthInfoCache), bootstrap checkpoints are left out, and an image
-whose record cannot be read is pulled again (images/pullmanager MustAttemptImagePull).
+Damage to other files is tolerated: device allocations and the health of DRA devices are dropped
+(devicemanager/manager.go Start, dra/healthinfo.go newHealthInfoCache), bootstrap checkpoints are skipped, and an image
+with an unreadable pull record is pulled again (images/pullmanager MustAttemptImagePull).
 
 Mirrors: pkg/kubelet/allocation newStateImpl (which panics); kuberuntime_manager.go NewKubeGenericRuntimeManager; cm
 NewContainerManager and Start; userns MakeUserNsManager
@@ -19,7 +19,7 @@ from kubesim.kubelet.sandbox.userns import GATE, parse_mappings
 from kubesim.runtime.helper import SandboxConfigError
 
 DIRECTORY = "/var/lib/kubelet/"
-CUT_OFF = "unexpected end of JSON input"  # what Go says of the first half of a JSON text
+CUT_OFF = "unexpected end of JSON input"  # Go's error for a truncated JSON text
 _CHECKPOINT = (
     f"could not restore state from checkpoint: {CUT_OFF}, please drain this node and delete {{what}} checkpoint file "
     f'"{DIRECTORY}{{name}}" before restarting Kubelet'
@@ -32,7 +32,7 @@ def start_problem(
     managers: ResourceManagerSettings,
     gates: FeatureGates,
 ) -> str:
-    """What the kubelet logs before it exits; empty: it starts. In the order in which it reads the files."""
+    """The error that the kubelet logs before it exits; empty if it starts. Files are checked in the kubelet's order."""
     if "dra_manager_state" in damaged and gates.enabled("DynamicResourceAllocation"):
         cache = "create ResourceClaim cache: GetOrCreate() on checkpoint state"
         return f"{cache}: failed to get checkpoint dra_manager_state: {CUT_OFF}"

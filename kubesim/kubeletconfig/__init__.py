@@ -1,1 +1,1 @@
-"""KubeletConfiguration: its fields, defaults, flags and rules."""
+"""KubeletConfiguration: fields, defaults, flags and validation."""

@@ -1,7 +1,6 @@
-"""Decoder of KubeletConfiguration: values by dotted name, with defaults filled in, or an error with its field.
+"""Decoder of KubeletConfiguration: values by dotted name with defaults, or an error with its field.
 
-The kubelet accepts unknown fields with a warning. Here they are rejected, because an unknown name is probably a
-mistake.
+The kubelet accepts unknown fields with a warning. kubesim rejects them, because an unknown name is probably a mistake.
 
 Mirrors: pkg/kubelet/kubeletconfig/util/codec DecodeKubeletConfiguration; v1beta1 SetDefaults_KubeletConfiguration
 """
@@ -51,7 +50,7 @@ def read_configuration(given: Any) -> Values:
     values: dict[str, Any] = {}
     _struct(KIND, fields, (), values, "")
     for name, field in all_fields():
-        # Null means not set, and so does zero if upstream's field is not a pointer.
+        # Null means unset, and so does zero if upstream's field is not a pointer.
         found = values.get(name)
         if found is None or (not field.pointer and not found and not isinstance(found, list | dict)):
             values[name] = _default(field)
@@ -165,8 +164,7 @@ def _zero(type_: str) -> Any:
 
 
 def _default(field: ConfigurationField) -> Any:
-    """The default of a field. A map or list without a default is None: for some fields that differs from an empty
-    one."""
+    """The default of a field. A map or list without one is None, which for some fields differs from an empty one."""
     text, type_ = field.default, field.type
     if text is None:
         return None if field.pointer or type_.startswith(("[]", "map[")) else _zero(type_)

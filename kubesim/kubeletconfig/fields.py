@@ -1,4 +1,4 @@
-"""Access to the table of fields. Imports nothing heavy, because the command line builds its flags from these fields."""
+"""Reads the table of fields. It has only light imports, because the command line builds its flags from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kubelet's flags for fields of its configuration: flag values -> field values.
+"""Kubelet flags for configuration fields: converts flag values to field values.
 
 Mirrors: cmd/kubelet/app/options/options.go AddKubeletConfigFlags; component-base/cli/flag
 """

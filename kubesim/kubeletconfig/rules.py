@@ -1,6 +1,7 @@
 """Validation of KubeletConfiguration by the kubelet's own rules.
 
-Pure: values and gates in, problems out. The rules for eviction thresholds are in `kubelet/eviction/thresholds.py`.
+Pure: it takes values and gates and returns problems. The rules for eviction thresholds are in
+`kubelet/eviction/thresholds.py`.
 
 Mirrors: pkg/kubelet/apis/config/validation/validation.go ValidateKubeletConfiguration; cmd/kubelet/app/server.go
 parseResourceList
@@ -65,7 +66,7 @@ _CPUS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 
 
 def check_configuration(values: Values, gates: FeatureGates) -> Problems:
-    """Every problem of the configuration, in the kubelet's order where it has one."""
+    """All problems of the configuration, in the kubelet's order where it has one."""
     yield from _numbers(values)
     yield from _choices(values)
     yield from _times(values, gates)
@@ -123,7 +124,7 @@ def _choices(values: Values) -> Problems:
 
 def _times(values: Values, gates: FeatureGates) -> Problems:
     for name in ("syncFrequency", "fileCheckFrequency", "httpCheckFrequency", "nodeStatusUpdateFrequency"):
-        if values[name] < 0:  # upstream accepts it, and then never pauses
+        if values[name] < 0:  # upstream accepts it and then never pauses
             yield _problem(name, "must not be negative")
     quota = values["cpuCFSQuotaPeriod"]
     if not gates.enabled("CustomCPUCFSQuotaPeriod"):
@@ -306,7 +307,7 @@ def _gated(values: Values, gates: FeatureGates) -> Problems:
 
 
 def _sources(values: Values) -> Problems:
-    """Problems of the static pod sources that the kubelet would only find when it reads them."""
+    """Problems of static pod sources that the kubelet finds only when it reads them."""
     url = values["staticPodURL"]
     if url and not url.startswith(("http://", "https://")):
         yield _problem("staticPodURL", f"{url!r} must begin with http:// or https://")

@@ -1,9 +1,8 @@
-"""The fields of KubeletConfiguration v1beta1: data.
+"""The table of KubeletConfiguration v1beta1 fields.
 
-A row is a field: its name, its type, the kubelet's flag for the field (a dot: none), and its default (a dot: none,
-zero, or a default that does not matter here). A star before the name marks a field that kubesim simulates; all others
-are known and checked, but have no effect. A star before the type marks a pointer: an explicit zero then differs from a
-field that is not set.
+Each row is a field: name, type, kubelet flag (a dot: none), and default (a dot: none, zero, or irrelevant for kubesim).
+A star before the name marks a field that kubesim simulates; all others are known and checked, but have no effect. A
+star before the type marks a pointer: an explicit zero then differs from a field that is not set.
 
 Mirrors: staging kubelet/config/v1beta1/types.go; pkg/kubelet/apis/config/v1beta1/defaults.go; cmd/kubelet/app/options
 """

@@ -1,6 +1,6 @@
-"""The private node: a small process with namespaces of its own, in which real plugins may do what they want.
+"""The private node: a small process with its own namespaces, in which real CNI plugins run.
 
-kubesim itself never changes namespace. It asks the node's holder (`holder.py`) over a socket, through
-`holder_client.py`: for network namespaces, for plugins to run, for sockets that are open in there. When kubesim ends,
-however it ends, the holder ends, and with it everything in it.
+kubesim itself never changes namespace. Through `holder_client.py` it sends requests to the node's holder process
+(`holder.py`) over a socket: create network namespaces, run plugins, open sockets in a namespace. When kubesim ends for
+any reason, the holder ends, and with it everything in the node.
 """

@@ -1,6 +1,6 @@
-"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a private host.
+"""System calls for Linux namespaces and mounts: enter, leave, bind, and set up a private host.
 
-Only a process, or a thread, that exists for this alone should call what changes namespaces.
+Only a dedicated process or thread should change its namespaces.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def umount(target: str, flags: int = MNT_DETACH) -> None:
 
 
 def filesystem_type(path: str) -> int:
-    """statfs(2)'s f_type."""
+    """The file system type (f_type of statfs(2))."""
     buffer = ctypes.create_string_buffer(256)
     _check(_libc.statfs(os.fsencode(path), buffer), path)
     kind: int = ctypes.c_long.from_buffer(buffer).value
@@ -58,7 +58,7 @@ def _check(result: int, what: str) -> None:
 
 
 def set_up(interface: str) -> None:
-    """Bring an interface of the present network namespace up."""
+    """Bring up an interface of the current network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh14x", interface.encode(), 0)
         flags = struct.unpack("16sh14x", fcntl.ioctl(control, _SIOCGIFFLAGS, request))[1]
@@ -66,9 +66,9 @@ def set_up(interface: str) -> None:
 
 
 def become_private_host(*state: str) -> None:
-    """Give this process its own host: no links but loopback, and empty directories for the state that plugins
-    keep. A user other than root becomes root in a user namespace. A path that does not exist is created on a tmpfs on
-    its parent."""
+    """Isolate this process: a network with loopback only, and empty directories for plugin state. A user other than
+    root becomes root in a user namespace. A missing path is created on a tmpfs that is mounted on its parent.
+    """
     if os.geteuid() == 0:
         unshare(CLONE_NEWNET | CLONE_NEWNS)
     else:
@@ -86,14 +86,14 @@ def _become_root() -> None:
 
 
 def map_root_to(uid: int, gid: int) -> None:
-    """Make root of a user namespace that was just entered these ids of the one above."""
+    """Write the id maps of a just entered user namespace: its root becomes these ids of the parent namespace."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 
 
 def mount_empty(path: str) -> None:
-    """An empty directory: a tmpfs there, or on the nearest directory above that exists."""
+    """Mount an empty tmpfs on the directory, or on its nearest existing parent."""
     directory = os.path.realpath(path)
     while not os.path.isdir(directory):
         directory = os.path.dirname(directory)

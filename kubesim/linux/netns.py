@@ -1,4 +1,4 @@
-"""Network namespaces that outlive the process that created them: bound to a file.
+"""Network namespaces bound to a file, so that they outlive the process that created them.
 
 Mirrors: containerd pkg/netns/netns_linux.go; containernetworking/plugins pkg/ns GetNS
 """
@@ -18,17 +18,17 @@ from kubesim.linux import namespaces
 T = TypeVar("T")
 MOUNT_DIR: Final = "/var/run/netns"
 
-_NSFS, _PROC = 0x6E736673, 0x9FA0  # what statfs says about a namespace, also on an old kernel
+_NSFS, _PROC = 0x6E736673, 0x9FA0  # statfs types of a namespace file; old kernels report proc
 
 
 def netns_name(random: bytes) -> str:
-    """`cni-` and sixteen bytes that look like a UUID, but are not one."""
+    """`cni-` and sixteen random bytes that look like a UUID but are not one."""
     text = random.hex()
     return "cni-" + "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:32]))
 
 
 def new_netns(path: str) -> None:
-    """Make a namespace and bind it to a new file; nothing is left behind if that fails."""
+    """Create a namespace and bind it to a new file; a failure leaves nothing behind."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
@@ -45,14 +45,14 @@ def _bind_new(path: str) -> None:
 
 
 def remove_netns(path: str) -> None:
-    """Unbind and delete; a missing one is not an error."""
+    """Unmount and delete the namespace file; a missing one is not an error."""
     if not os.path.exists(path):
         return
     path = os.path.realpath(path)
     try:
         namespaces.umount(path)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOENT):  # EINVAL: nothing was mounted there
+        if error.errno not in (errno.EINVAL, errno.ENOENT):  # EINVAL: not a mount point
             raise
     try:
         os.unlink(path)
@@ -61,7 +61,7 @@ def remove_netns(path: str) -> None:
 
 
 def is_closed(path: str) -> bool:
-    """Is there no namespace (any more)? A plain file in its place is deleted."""
+    """Whether the file is no namespace (any more). A plain file in its place is deleted."""
     try:
         if namespaces.filesystem_type(path) in (_NSFS, _PROC):
             return False
@@ -72,7 +72,7 @@ def is_closed(path: str) -> bool:
 
 
 def run_in(path: str, action: Callable[[], T]) -> T:
-    """Call something in a namespace, in a thread of its own."""
+    """Call a function in a namespace, in a dedicated thread."""
 
     def enter_and_act() -> T:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -90,7 +90,7 @@ def bring_up_loopback(path: str) -> None:
 
 
 def in_thread(action: Callable[[], T]) -> T:
-    """Whatever the action does to its thread's namespaces ends with the thread."""
+    """Run an action in a thread, so that its namespace changes end with the thread."""
     done: list[T] = []
     failed: list[BaseException] = []
 
@@ -121,8 +121,9 @@ os.read(0, 1)
 
 
 def new_netns_in_user_namespace(path: str, uid_map: str, gid_map: str) -> None:
-    """Make a namespace that belongs to a new user namespace, and bind it to a new file. A helper process enters the
-    user namespace first; this process maps its ids, as only the parent's namespace may. Maps: `inside outside count`.
+    """Create a namespace owned by a new user namespace, and bind it to a new file. A helper process enters the user
+    namespace, and this process writes its id maps, which only the parent namespace may do. Maps: `inside outside
+    count`.
     """
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))

@@ -1,8 +1,7 @@
-"""Ending a process together with everything that it started.
+"""Kills a process together with everything that it started.
 
-Its process group is the first net; the tree of children catches what left the group; and the process that holds one
-of its
-outputs open, though it left group and tree, is found by that.
+It kills the process group, then the tree of children for those that left the group, and then any process that still has
+one of the output pipes open.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Iterable
 
 
 def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
-    """`alive`: the leader was not reaped, so that its number is still its own. `outputs`: our ends of its pipes."""
+    """`alive`: the leader was not reaped, so its PID is still valid. `outputs`: our ends of its pipes."""
     alive = alive and pid > 0
     victims = set(_descendants(pid)) if alive else set()
     pipes = {_pipe_of(fd) for fd in outputs}
     victims |= set(_holders(pipes - {""}))
-    if pid > 0 and (alive or victims):  # else the number of the group may belong to another process by now
+    if pid > 0 and (alive or victims):  # else the group id may have been reused
         try:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -31,7 +30,7 @@ def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
 
 
 def _descendants(pid: int) -> Iterable[int]:
-    """Children of children; processes that vanish while we look have none."""
+    """All descendants. Processes that end during the search have none."""
     found, todo = [pid], [pid]
     while todo:
         parent = todo.pop()
@@ -43,7 +42,7 @@ def _descendants(pid: int) -> Iterable[int]:
 
 
 def _holders(pipes: set[str]) -> Iterable[int]:
-    """Processes other than this one that have one of the pipes open."""
+    """Other processes that have one of the pipes open."""
     if not pipes:
         return
     for name in _listing("/proc"):

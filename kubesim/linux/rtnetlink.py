@@ -1,4 +1,4 @@
-"""Links, addresses and routes of the present network namespace, by rtnetlink: no `ip` has to be installed.
+"""Links, addresses and routes of the current network namespace over rtnetlink, without the `ip` command.
 
 Mirrors: linux include/uapi/linux/rtnetlink.h, if_link.h, if_addr.h
 """
@@ -31,13 +31,13 @@ Described = dict[str, Any]
 
 
 def add_bridge(name: str) -> None:
-    """A bridge that is up."""
+    """Create a bridge and bring it up."""
     kind = _attribute(_IFLA_LINKINFO, _attribute(_INFO_KIND, b"bridge"))
     _change(_NEWLINK, _LINK.pack(0, 0, 0, _IFF_UP, _IFF_UP) + _name(name) + kind, _CREATE | _EXCLUSIVE)
 
 
 def add_veth(name: str, master: str, peer: str, peer_netns: int) -> None:
-    """A cable from a port of a bridge here to a link in another namespace (a file descriptor); this end is up."""
+    """Create a veth pair: a bridge port here, which is up, and a link in another namespace (a file descriptor)."""
     other = _LINK.pack(0, 0, 0, 0, 0) + _name(peer) + _attribute(_IFLA_NET_NS_FD, _NUMBER.pack(peer_netns))
     kind = _attribute(_INFO_KIND, b"veth") + _attribute(_INFO_DATA, _attribute(_VETH_PEER, other))
     attributes = _name(name) + _attribute(_IFLA_MASTER, _NUMBER.pack(socket.if_nametoindex(master)))
@@ -54,7 +54,7 @@ def set_up(name: str) -> None:
 
 
 def add_address(name: str, address: str) -> None:
-    """`10.0.0.1/16`; an IPv6 address is usable immediately, because no other host can have it."""
+    """Add `10.0.0.1/16`. An IPv6 address skips duplicate detection, because no other host can have it."""
     interface = ipaddress.ip_interface(address)
     packed = interface.ip.packed
     body = _ADDRESS.pack(_family(packed), interface.network.prefixlen, _IFA_NODAD, 0, socket.if_nametoindex(name))
@@ -70,8 +70,9 @@ def add_route(destination: str, gateway: str) -> None:
 
 
 def links() -> list[Described]:
-    """Name, index, kind, hardware address, whether up, master; `peer` is the index of a veth's other end, which is in
-    another namespace if `peer_elsewhere`."""
+    """Name, index, kind, hardware address, up, master. `peer` is the index of a veth's other end, which is in another
+    namespace if `peer_elsewhere`.
+    """
     found = []
     for data in _dump(_GETLINK, _LINK.pack(0, 0, 0, 0, 0)):
         _, _, index, flags, _ = _LINK.unpack_from(data)
@@ -104,7 +105,7 @@ def addresses() -> list[Described]:
 
 
 def routes() -> list[Described]:
-    """Those of the main table that lead somewhere: `destination` is `default` or a network."""
+    """Routes of the main table with a gateway or device: `destination` is `default` or a network."""
     found = []
     for data in _dump(_GETROUTE, _ROUTE.pack(0, 0, 0, 0, 0, 0, 0, 0, 0)):
         family, length, _, _, table, _, _, kind, _ = _ROUTE.unpack_from(data)
@@ -136,7 +137,7 @@ def _dump(kind: int, body: bytes) -> Iterator[bytes]:
 
 
 def _exchange(kind: int, body: bytes, flags: int) -> Iterator[bytes]:
-    """Send a request, and return the bodies of all answers, or raise the error."""
+    """Send a request; return the bodies of all responses, or raise the error."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         netlink.send(_HEADER.pack(_HEADER.size + len(body), kind, flags | _REQUEST, 1, 0) + body)
         while True:

@@ -1,1 +1,1 @@
-"""One worker per pod: the pure state machine of its lifecycle, and the task that runs it."""
+"""Pod workers: one task per pod, driven by a pure state machine."""

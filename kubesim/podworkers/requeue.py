@@ -1,4 +1,4 @@
-"""When a worker syncs its pod again after a sync.
+"""When a worker syncs its pod again after a sync: resync intervals, back-off and jitter.
 
 Mirrors: pkg/kubelet/pod_workers.go completeWork; k8s.io/apimachinery/pkg/util/wait Jitter
 """
@@ -17,23 +17,23 @@ JITTER_FACTOR = 0.5
 
 @value_object
 class Intervals:
-    """The kubelet's settings: how often a pod is synced without cause, and how long a failed one waits."""
+    """Settings of the kubelet: the resync interval, and the back-off of a failed sync."""
 
     resync: int = 60 * SECOND
     backoff: int = 10 * SECOND
-    retries_network_soon: bool = True  # a sync that waits for it
+    retries_network_soon: bool = True  # retry soon if a sync fails because the network is not ready
 
 
 @value_object
 class Requeue:
-    """A delay before jitter, and why it is that long."""
+    """A delay before jitter, and its reason."""
 
     delay: int
     why: str
 
 
 def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseException | None, now: int) -> Requeue:
-    """The rule: immediately after a step of the life cycle, else by how the sync ended."""
+    """The delay: none after a lifecycle step, otherwise by the outcome of the sync."""
     if phase_transition:
         return Requeue(0, "the pod has entered its next phase")
     if error is None:
@@ -48,8 +48,9 @@ def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseExcep
 
 
 class Delays:
-    """How long a pod waits for its next sync. Jitter stretches a delay d to [d, 1.5 d), for each pod from its own
-    streams; switched off, every delay is its base."""
+    """Delays until a pod's next sync. Jitter multiplies a delay by a factor in [1, 1.5), drawn from a stream per pod;
+    without jitter a delay is its base.
+    """
 
     def __init__(self, randomness: Randomness, intervals: Intervals | None = None, *, jitter: bool = True) -> None:
         self.intervals = intervals or Intervals()
@@ -57,7 +58,7 @@ class Delays:
         self._jitter = jitter
 
     def stretch(self, delay: int, uid: str, draw: int) -> int:
-        """The pod's draw of this number. A stream for each draw: keeping one for each pod would cost 2.5 KiB a pod."""
+        """The n-th random draw of the pod, from a stream of its own: a stored stream costs 2.5 KiB per pod."""
         if not self._jitter or delay <= 0:
             return delay
         fraction = self._randomness.fraction("worker", uid, str(draw))

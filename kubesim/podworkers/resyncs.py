@@ -1,8 +1,8 @@
-"""When each pod is synced again although nothing happened to it.
+"""Periodic resyncs of pods.
 
-The worker requests the next sync at the end of each one, and the sync loop's tick takes up what is due. A pod whose
-last sync found nothing to do is settled: until something touches it, a further sync would find nothing either, so its
-resyncs are counted and not executed.
+At the end of each sync the worker requests the next one; the sync loop's tick starts due syncs. A pod is settled if its
+last sync found nothing to do. Further syncs would find nothing either until something touches the pod, so its resyncs
+are counted but not executed.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from kubesim.podworkers.work_queue import WorkQueue
 
 
 class Resyncs:
-    """`queue` holds the pods whose next sync will run, `settled` those whose next one is only counted."""
+    """The resync schedule: the next sync of pods in `queue` is executed, in `settled` it is only counted."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.queue = WorkQueue(clock)
         self.settled = WorkQueue(clock)
-        self.counted = 0  # resyncs of settled pods, which nothing executed
-        self._touched: dict[str, bool] = {}  # pods with a worker: was it touched since its last sync began?
+        self.counted = 0  # resyncs of settled pods, not executed
+        self._touched: dict[str, bool] = {}  # pods with a worker: touched since their last sync began?
 
     def sync_begins(self, uid: str) -> None:
         self._touched[uid] = False
 
     def enqueue(self, uid: str, delay: int, *, found_nothing: bool = False) -> None:
-        """Request the next sync; `found_nothing` says how the last one ended."""
+        """Request the next sync. `found_nothing`: the last sync found nothing to do."""
         if found_nothing and not self._touched[uid]:
             self.queue.remove(uid)
             self.settled.enqueue(uid, delay)
@@ -32,7 +32,7 @@ class Resyncs:
             self.queue.enqueue(uid, delay)
 
     def touch(self, uid: str) -> None:
-        """Something that a sync of this pod reads has changed: its next one has to be executed."""
+        """Unsettle a pod: something that its sync reads has changed."""
         if uid in self._touched:
             self._touched[uid] = True
             due = self.settled.remove(uid)
@@ -44,6 +44,6 @@ class Resyncs:
             self.touch(uid)
 
     def forget(self, uid: str) -> None:
-        """The pod's worker has ended; what was requested stays in the queue."""
+        """Drop a finished worker's state; a requested sync stays in the queue."""
         self._touched.pop(uid, None)
         self.settled.remove(uid)

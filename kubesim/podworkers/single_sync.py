@@ -1,7 +1,7 @@
-"""Pod workers of kubelets that know no terminating pods: one kind of sync, and a pod killer beside the workers.
+"""Pod workers of kubelets without a terminating state: one sync function, and a separate pod killer.
 
-The killer stops pods without a worker: pods that their source removed, and pods that only the runtime knows. It does
-not wait for a sync in progress, and the new pod of the same name does not wait for it.
+The pod killer stops pods without a worker: pods removed by their source, and pods that only the runtime knows. It runs
+concurrently with a sync in progress, and with a new pod of the same name.
 
 Mirrors: pkg/kubelet/pod_workers.go managePodLoop, wrapUp; pkg/kubelet/kubelet.go deletePod; pkg/kubelet/kubelet_pods.go
 podKiller (v1.12)
@@ -27,9 +27,9 @@ from kubesim.values import part
 
 @part
 class SingleSyncWorkers(PodWorkers):
-    """`states` are `UndeliveredUpdates`."""
+    """Pod workers without states; `states` are `UndeliveredUpdates`."""
 
-    emits_sync_errors: bool = False  # an Event for each sync that failed
+    emits_sync_errors: bool = False  # emit an Event for each failed sync
     _killing: set[str] = field(default_factory=set)
 
     def update_pod(self, options: UpdatePodOptions) -> None:
@@ -40,10 +40,10 @@ class SingleSyncWorkers(PodWorkers):
             self._forget(options.pod.metadata.uid)
             self._kill(options.pod.metadata.uid, options)
         else:
-            PodWorkers.update_pod(self, options)  # `super()` does not find a class with slots
+            PodWorkers.update_pod(self, options)  # `super()` fails in a class with slots
 
     def _forget(self, uid: str) -> None:
-        """The sync in progress continues; updates that waited for its end are dropped."""
+        """Stop the worker after the sync in progress; pending updates are dropped."""
         assert isinstance(self.states, UndeliveredUpdates)
         self.states.forget(uid)
         worker = self._workers.pop(uid, None)
@@ -69,7 +69,7 @@ class SingleSyncWorkers(PodWorkers):
                 if observed is not None and not is_cache_terminal(observed):
                     await self.syncer.sync_terminating_pod(context, options.pod, observed, None, None)
         except KubesimError:
-            pass  # housekeeping finds it again
+            pass  # the next housekeeping retries
         finally:
             self._killing.discard(uid)
             self.on_state(uid)

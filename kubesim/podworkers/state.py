@@ -1,4 +1,4 @@
-"""The pod workers' state machine: what an update means, what a worker does next, what the end of a sync changes.
+"""The pod workers' state machine: accepts updates, selects a worker's next sync, and applies the outcome of a sync.
 
 Pure: no task, no clock, no I/O; time is an argument. Each transition returns what the shell (`workers.py`) must do:
 start a worker, wake it, cancel its sync, notify the waiters of a kill.
@@ -34,33 +34,33 @@ _DEFAULT_KILL = KillPodOptions()
 
 @value_object
 class UpdateDecision:
-    """What an update led to. `terminating` is the reason in words if it made the pod terminate."""
+    """The effect of an update. `terminating` is the reason if it started the termination of the pod."""
 
     uid: str
     pod: str  # namespace/name
     accepted: bool
     why: str = ""
     terminating: str = ""
-    cancel: bool = False  # the sync in progress is pointless now
+    cancel: bool = False  # cancel the sync in progress: it is obsolete
     completed: Callbacks = ()
 
 
 @value_object
 class PodWork:
-    """What a worker does next: which sync, and with what."""
+    """A worker's next sync and its arguments."""
 
     work_type: PodWorkerState
     options: UpdatePodOptions
 
 
-# Why a worker has no work. `wait`: it waits for a static pod of the same name; `never`: the pod was terminated before
-# it could begin, so the worker stops; `nothing`: there was no update.
+# Why a worker has no work. `wait`: a static pod of the same name runs; `never`: the pod was terminated before it
+# started, so the worker stops; `nothing`: no update is pending.
 NoWork = Literal["wait", "never", "nothing"]
 
 
 @value_object
 class PodWorkerSync:
-    """The state of a worker that housekeeping needs."""
+    """A worker's state for housekeeping."""
 
     state: PodWorkerState
     orphan: bool
@@ -70,30 +70,30 @@ class PodWorkerSync:
 
 @value_object
 class KnownPods:
-    """The workers to wake (they must end their pod), and those to stop."""
+    """Result of housekeeping: the workers to wake (they must terminate their pod), and the workers to stop."""
 
     wake: list[str]
     stop: list[str]
 
 
 class PodSyncStatuses(PodWorkerQueries):
-    """All pods that workers know of."""
+    """The states of all workers."""
 
     def __init__(self, pod_from_allocation: Callable[[Pod], Pod] | None = None, rules: Rules = DEFAULT_RULES) -> None:
         super().__init__()
-        self.waiting_static_pods: dict[str, list[str]] = {}  # full name -> uids, first come first served
-        self.restart_requested: set[str] = set()  # uids with that mark, for housekeeping
+        self.waiting_static_pods: dict[str, list[str]] = {}  # full name -> UIDs, first come first served
+        self.restart_requested: set[str] = set()  # UIDs with a requested restart, for housekeeping
         self._pod_from_allocation = pod_from_allocation
         self._rules = rules
 
-    # -- an update comes in -------------------------------------------------------------------------------------
+    # -- updates ------------------------------------------------------------------------------------------------
 
     def update_pod(
         self, options: UpdatePodOptions, now: int, cached: Callable[[str], RuntimePodStatus | None]
     ) -> UpdateDecision:
-        """Take an update. `cached` returns what the runtime cache holds of a pod, None if it cannot know."""
+        """Accept an update. `cached` returns the runtime cache's status of a pod, None if it has none."""
         from_runtime = options.pod is None
-        about: ObjectMeta | RuntimePod  # either has the pod's uid, name and namespace
+        about: ObjectMeta | RuntimePod  # both have the pod's UID, name and namespace
         if options.pod is None:
             assert options.running_pod is not None, "an update has a pod or a running pod"
             about = options.running_pod
@@ -137,7 +137,7 @@ class PodSyncStatuses(PodWorkerQueries):
         )
 
     def _store(self, uid: str, status: PodSyncStatus, options: UpdatePodOptions) -> None:
-        """The mailbox holds one update: a newer one replaces it."""
+        """Store the update as pending; it replaces an older one."""
         if not status.has_worker:
             status.has_worker = True
             if options.pod is not None and is_static_pod(options.pod):
@@ -148,10 +148,10 @@ class PodSyncStatuses(PodWorkerQueries):
         status.pending_update = options
         status.working = True
 
-    # -- a worker takes it up -----------------------------------------------------------------------------------
+    # -- start of a sync ----------------------------------------------------------------------------------------
 
     def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
-        """The worker requests its next task."""
+        """The worker's next sync."""
         status = self.statuses.get(uid)
         if status is None:
             return "nothing"
@@ -182,7 +182,7 @@ class PodSyncStatuses(PodWorkerQueries):
         return "go" if self._allow_static_pod_start(status.fullname, uid) else "wait"
 
     def _allow_static_pod_start(self, fullname: str, uid: str) -> bool:
-        """No two static pods of one name run at a time, and those that wait begin in the order they came."""
+        """Whether a static pod may start: one per full name runs at a time, in order of arrival."""
         started = self.started_static_pods.get(fullname)
         if started is not None:
             return started == uid
@@ -196,7 +196,7 @@ class PodSyncStatuses(PodWorkerQueries):
                 return False
             waiting = waiting[position + 1 :]
             break
-        # If no one on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
+        # If all on the list are gone, the list stays: upstream removes only those before the one that it starts.
         if waiting:
             self.waiting_static_pods[fullname] = waiting
         else:
@@ -205,15 +205,15 @@ class PodSyncStatuses(PodWorkerQueries):
         return True
 
     def acknowledge_terminating(self, uid: str) -> PodStatusFn | None:
-        """The worker has seen that it must end the pod; of several status functions the last one counts."""
+        """The worker starts to terminate the pod; of several status functions the last one is used."""
         status = self.statuses[uid]
         status.started_terminating = True
         return status.status_post_terminating[-1] if status.status_post_terminating else None
 
-    # -- a sync has ended ---------------------------------------------------------------------------------------
+    # -- end of a sync ------------------------------------------------------------------------------------------
 
     def complete_sync(self, uid: str, now: int) -> None:
-        """SyncPod reports that the pod has ended; the worker continues with terminating it."""
+        """SyncPod returned a terminal outcome; the worker continues with the termination."""
         status = self.statuses[uid]
         if status.terminating_at is None:
             status.terminating_at = now
@@ -221,7 +221,7 @@ class PodSyncStatuses(PodWorkerQueries):
         status.replay()
 
     def complete_terminating(self, uid: str, now: int) -> Callbacks:
-        """No container runs any more. Notifies the waiters for that; the worker continues with the clean-up."""
+        """All containers have stopped. Notifies kill waiters; the worker continues with the cleanup."""
         status = self.statuses[uid]
         status.terminated_at = now
         completed = status.notify_post_terminating
@@ -231,18 +231,18 @@ class PodSyncStatuses(PodWorkerQueries):
         return completed
 
     def complete_terminating_runtime_pod(self, uid: str, now: int) -> None:
-        """Nothing else is known of such a pod, so it is forgotten."""
+        """A runtime-only pod has no further state, so it is removed."""
         self._finish(uid, self.statuses[uid], now)
         del self.statuses[uid]
         self.restart_requested.discard(uid)
 
     def complete_terminated(self, uid: str) -> None:
-        """The worker is done; the status stays until housekeeping finds that no source wants the pod."""
+        """The worker has finished; its status stays until housekeeping finds that no source wants the pod."""
         status = self.statuses[uid]
         self._finish(uid, status, status.terminated_at)
 
     def complete_work(self, uid: str) -> bool:
-        """Is there something to do immediately?"""
+        """Mark the work as done; true if an update is pending."""
         status = self.statuses[uid]
         if status.pending_update is not None:
             return True
@@ -263,7 +263,7 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- housekeeping -------------------------------------------------------------------------------------------
 
     def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
-        """Forget what has ended and is not wanted, and end what is not wanted."""
+        """Remove finished and unwanted pods, and terminate unwanted ones."""
         self.pods_synced = True
         known = KnownPods([], [])
         for uid in [uid for uid in self.statuses if uid not in desired or uid in self.restart_requested]:
@@ -276,7 +276,7 @@ class PodSyncStatuses(PodWorkerQueries):
         return known
 
     def worker(self, uid: str, desired: Collection[str]) -> PodWorkerSync:
-        """A known pod as housekeeping sees it."""
+        """A worker's state for housekeeping."""
         status = self.statuses[uid]
         update = status.active_update or status.pending_update
         pod = update.pod if update is not None else None
@@ -286,7 +286,7 @@ class PodSyncStatuses(PodWorkerQueries):
     def _remove_terminated_worker(
         self, uid: str, status: PodSyncStatus, orphan: bool, now: int, known: KnownPods
     ) -> bool:
-        """May this worker go? An orphan without a config is terminated here: nothing else would."""
+        """Whether to remove the worker. It also terminates an orphan without a config, which no source would."""
         if status.finished:
             return True
         if not orphan:
@@ -305,7 +305,7 @@ class PodSyncStatuses(PodWorkerQueries):
 
 
 def _first_sight(options: UpdatePodOptions, fullname: str, now: int, cached: RuntimePodStatus | None) -> PodSyncStatus:
-    """A pod that has ended by its status and has nothing in the runtime was terminated before the kubelet restarted."""
+    """A pod with a terminal status and nothing in the runtime was terminated before the kubelet restarted."""
     status = PodSyncStatus(fullname, now)
     ended = options.pod is not None and options.pod.status.phase in ("Failed", "Succeeded")
     if ended and cached is not None and is_cache_terminal(cached):
@@ -321,7 +321,7 @@ def is_cache_terminal(status: RuntimePodStatus) -> bool:
 
 
 def _with_known_config(status: PodSyncStatus, options: UpdatePodOptions) -> UpdatePodOptions:
-    """A kill of a running pod whose configuration is known after all is a kill of that."""
+    """Kill a running pod as the configured pod, if its configuration is known after all."""
     status.observed_runtime = True
     for update in (status.pending_update, status.active_update):
         if update is not None and update.pod is not None:
@@ -330,7 +330,7 @@ def _with_known_config(status: PodSyncStatus, options: UpdatePodOptions) -> Upda
 
 
 def _begin_termination(status: PodSyncStatus, options: UpdatePodOptions, from_runtime: bool, now: int) -> str:
-    """Must the pod end because of this update? Only the first reason sets the flags."""
+    """Whether this update starts the termination. Only the first reason sets the flags."""
     pod = options.pod
     if from_runtime:
         status.deleted = True
@@ -352,9 +352,9 @@ def _begin_termination(status: PodSyncStatus, options: UpdatePodOptions, from_ru
 def _apply_kill(
     status: PodSyncStatus, options: UpdatePodOptions, rules: Rules
 ) -> tuple[UpdatePodOptions, Callbacks, bool]:
-    """Kill options count only while the pod is terminating: then every update is a kill and grace can only shrink.
+    """Kill options apply only to a terminating pod: from then on every update is a kill, and grace can only decrease.
 
-    Answers the update to store, whose wait for the kill is over, and whether the grace period changed.
+    Returns the update to store, with the callback of its waiter, and whether the grace period changed.
     """
     kill = options.kill
     if status.terminated_at is not None or status.terminating_at is None:

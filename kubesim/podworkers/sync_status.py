@@ -1,8 +1,8 @@
-"""One pod's worker status, with the questions that the rest of the kubelet may ask about it.
+"""The sync status of one pod, and the queries of other kubelet components.
 
-A pod goes from sync to terminating to terminated and never back. Each step has its time; the flags say what led to it.
-The questions differ in what they answer for a pod that no worker knows: before the first round of housekeeping
-(`pods_synced`) such a pod may run, after it such a pod is gone.
+A pod moves from sync to terminating to terminated, and never back. Each step has a time; the flags record its cause.
+The queries differ for a pod without a worker: before the first housekeeping (`pods_synced`) it may run, afterwards it
+is gone.
 
 Mirrors: pkg/kubelet/pod_workers.go podSyncStatus, PodWorkers (the query methods)
 """
@@ -20,26 +20,26 @@ PodWorkerState = Literal["sync", "terminating", "terminated"]
 
 @mutable
 class PodSyncStatus:
-    """Moments are microseconds, None is Go's zero time; the grace period is in seconds."""
+    """Times are microseconds, None is Go's zero time; the grace period is in seconds."""
 
     fullname: str
-    synced_at: int  # first heard of
+    synced_at: int  # first update
     started_at: int | None = None  # allowed to start
-    terminating_at: int | None = None  # asked to end
-    terminated_at: int | None = None  # containers are stopped
+    terminating_at: int | None = None  # termination requested
+    terminated_at: int | None = None  # all containers have stopped
     grace_period: int = 0
 
     has_worker: bool = False
-    working: bool = False  # an update is pending or being worked on
+    working: bool = False  # an update is pending or in progress
     pending_update: UpdatePodOptions | None = None
     active_update: UpdatePodOptions | None = None
 
-    started_terminating: bool = False  # the worker has seen the request: no container will be started any more
+    started_terminating: bool = False  # the worker has seen the request: it starts no more containers
     deleted: bool = False
     evicted: bool = False
     finished: bool = False
-    restart_requested: bool = False  # the same uid was created again while the pod was terminating
-    observed_runtime: bool = False  # seen in the runtime: must be terminated, even if we never started it
+    restart_requested: bool = False  # a pod with the same UID was created while this one was terminating
+    observed_runtime: bool = False  # found in the runtime: must be terminated, even if never started by this kubelet
 
     notify_post_terminating: tuple[Callable[[], None], ...] = ()
     status_post_terminating: tuple[PodStatusFn, ...] = ()
@@ -50,7 +50,7 @@ class PodSyncStatus:
         return "sync" if self.terminating_at is None else "terminating"
 
     def replay(self) -> bool:
-        """Work on the last update again, unless a newer one is pending or there never was one."""
+        """Repeat the last update, unless a newer one is pending or there is none."""
         if self.pending_update is not None or self.active_update is None:
             return False
         self.pending_update = self.active_update
@@ -59,11 +59,11 @@ class PodSyncStatus:
 
 
 class PodWorkerQueries:
-    """The questions. Loops that set things up or tear them down ask the `should_pod_...` ones."""
+    """Queries about workers. Components that set up or tear down a pod use the `should_pod_...` queries."""
 
     def __init__(self) -> None:
         self.statuses: dict[str, PodSyncStatus] = {}
-        self.started_static_pods: dict[str, str] = {}  # full name -> uid
+        self.started_static_pods: dict[str, str] = {}  # full name -> UID
         self.pods_synced = False
 
     def is_pod_known_terminated(self, uid: str) -> bool:
@@ -83,7 +83,7 @@ class PodWorkerQueries:
         return status is not None and status.terminating_at is not None
 
     def should_pod_containers_be_terminating(self, uid: str) -> bool:
-        """Not merely requested: the worker has seen it, so no container will be started any more."""
+        """The worker has seen the termination request, so it starts no more containers."""
         status = self.statuses.get(uid)
         return self.pods_synced if status is None else status.started_terminating
 
@@ -92,13 +92,13 @@ class PodWorkerQueries:
         return self.pods_synced if status is None else status.terminated_at is not None
 
     def should_pod_content_be_removed(self, uid: str) -> bool:
-        """An evicted pod's content may be removed immediately, a deleted pod's when its containers are stopped."""
+        """Whether to remove the pod's content: if evicted, now; if deleted, after its containers have stopped."""
         status = self.statuses.get(uid)
         if status is None:
             return self.pods_synced
         return status.evicted or (status.deleted and status.terminated_at is not None)
 
     def is_pod_for_mirror_pod_terminating_by_full_name(self, fullname: str) -> bool:
-        """Is a static pod of this name terminating? Its mirror pod must not be deleted before it."""
+        """Whether a static pod of this name is terminating: its mirror pod must outlive it."""
         status = self.statuses.get(self.started_static_pods.get(fullname, ""))
         return status is not None and status.terminating_at is not None and status.terminated_at is None

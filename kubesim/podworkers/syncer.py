@@ -1,4 +1,4 @@
-"""What pod workers call: the `PodSyncer` that the kubelet implements, its outcome, and the context of a sync.
+"""The interface between pod workers and the kubelet: `PodSyncer`, the outcome of a sync, and its context.
 
 Mirrors: pkg/kubelet/pod_workers.go podSyncer; pkg/kubelet/container/sync_result.go MinBackoffExpiration
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SyncContext:
-    """Go's context of a pod's syncs: a flag that a sync may look at or wait for, not an exception at every await.
+    """Go's context of a pod's syncs: a flag that a sync checks or waits for, without an exception at every await.
 
     It spans several syncs, until an update makes the sync in progress obsolete.
     """
@@ -38,8 +38,7 @@ class SyncContext:
             _finish(waiter)
 
     async def race(self, future: asyncio.Future[T]) -> T:
-        """The result of the future. If the context is cancelled first: raises SyncCancelled, and the future
-        continues."""
+        """Await the future. If the context is cancelled first: raises SyncCancelled, and the future continues."""
         if not future.done() and not self.cancelled:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -68,11 +67,12 @@ def _finish(waiter: asyncio.Future[None]) -> None:
 
 @value_object
 class SyncOutcome:
-    """How a SyncPod ended. `terminal`: the pod has ended without a deletion. `settled`: the sync found nothing to do,
-    and the next one will find nothing either unless something touches the pod. `post_sync` is called when the worker
-    has noted the end of the sync, so that what it requests (a relist) is newer than that. `again`: the next sync has
-    more to do and should come immediately. `error`: it did not succeed; to return it costs less than to raise it, and a
-    container in back-off fails all the time."""
+    """The outcome of a SyncPod. `terminal`: the pod has ended without a deletion. `settled`: the sync found nothing to
+    do, and the next one will not either unless something touches the pod. `post_sync` is called after the worker has
+    recorded the end of the sync, so that a relist it requests is newer. `again`: the next sync has more to do and
+    starts immediately. `error`: the sync failed; returning it is cheaper than raising, and a container in back-off
+    fails every sync.
+    """
 
     terminal: bool = False
     settled: bool = False
@@ -92,7 +92,7 @@ class PodSyncer(Protocol):
     - Calls for one pod never overlap. Calls for different pods may.
     - A call that fails raises a KubesimError (SyncError and others) or returns the error in its outcome. The worker
       calls it again later.
-    - A call may end early with SyncCancelled when `context` is cancelled: an update has made it pointless.
+    - A call may end early with SyncCancelled when `context` is cancelled: an update has made it obsolete.
     """
 
     async def sync_pod(
@@ -127,7 +127,7 @@ class PodSyncer(Protocol):
 
 
 def min_backoff_expiration(error: BaseException) -> int | None:
-    """When the first back-off ends among this error, what it groups and what it was raised from."""
+    """The earliest back-off expiry in the error, its group members and its causes."""
     if isinstance(error, BackoffError):
         return error.expires_at
     if isinstance(error, BaseExceptionGroup):

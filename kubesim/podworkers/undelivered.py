@@ -1,10 +1,10 @@
-"""Pod workers before they had states: a worker syncs its pod, and one update waits while it does.
+"""Pod worker queues of older kubelets, without states: a worker syncs its pod while one update waits.
 
-A deletion is a sync like any other, of a pod that has a deletion timestamp. A sync is never cancelled: what comes in
-while it runs is kept, the newest only, and delivered when it has ended; nothing replaces a kill. A pod that has ended
-does not reach its worker any more. Whether it has ended, the status manager knows: workers remember nothing.
+A deletion is an ordinary sync of a pod with a deletion timestamp. A sync is never cancelled: the newest update that
+arrives during it is delivered afterwards, and nothing replaces a kill. A finished pod is not sent to its worker. The
+status manager decides whether a pod has finished; workers keep no state.
 
-Pure, and with the questions and answers of `state.py`, which newer kubelets use instead.
+Pure. It has the interface of `state.py`, which newer kubelets use.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePod, checkForUpdates, ForgetNonExistingPodWorkers; pkg/kubelet/kubelet.go
 dispatchWork; pkg/kubelet/kubelet_pods.go podIsTerminated, IsPodDeleted (v1.12)
@@ -34,7 +34,7 @@ class Mailbox(PodSyncStatus):
 
 @part
 class PodKnowledge:
-    """What the rest of the kubelet knows of a pod, by uid; `terminate` reports the end of one."""
+    """Queries to the rest of the kubelet about a pod, by UID; `terminate` reports its end."""
 
     pod: Callable[[str], Pod | None]
     reported: Callable[[str], PodStatus | None]
@@ -43,12 +43,12 @@ class PodKnowledge:
 
 
 class UndeliveredUpdates(PodSyncStatuses):
-    """All pods that have a worker."""
+    """The queues of all workers."""
 
     def __init__(self, knowledge: PodKnowledge, *, removes_records: bool = True) -> None:
         super().__init__()
         self._knowledge = knowledge
-        self._removes_records = removes_records  # of a deleted pod, as soon as nothing of it runs
+        self._removes_records = removes_records  # records of a deleted pod, when none of it runs
 
     # -- updates ------------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class UndeliveredUpdates(PodSyncStatuses):
     def complete_work(self, uid: str) -> bool:
         box = self._mailbox(uid)
         if box is None:
-            return False  # forgotten while it worked, with what waited
+            return False  # removed while it worked, with its waiting update
         box.pending_update, box.undelivered = box.undelivered, None
         box.working = box.pending_update is not None
         return box.working
@@ -102,14 +102,14 @@ class UndeliveredUpdates(PodSyncStatuses):
         self.statuses.pop(uid, None)
 
     def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
-        """Workers of unwanted or ended pods stop; the pod killer stops what still runs."""
+        """Stop workers of unwanted or finished pods; the pod killer stops their remaining containers."""
         self.pods_synced = True
         gone = [uid for uid in self.statuses if uid not in desired or self.is_pod_known_terminated(uid)]
         for uid in gone:
             self.forget(uid)
         return KnownPods([], gone)
 
-    # -- questions ----------------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------
 
     def has_ended(self, pod: Pod) -> bool:
         return has_ended(pod, self._knowledge.reported(pod.metadata.uid))
@@ -150,8 +150,9 @@ def not_running(statuses: Sequence[ContainerStatus]) -> bool:
 
 
 def has_ended(pod: Pod, reported: PodStatus | None) -> bool:
-    """By its phase, or because it is deleted and nothing of it runs. The API server is asked if nothing was
-    reported."""
+    """Whether the pod has finished: by its phase, or deleted with nothing running. Without a reported status, the API
+    server's counts.
+    """
     status = pod.status if reported is None else reported
     is_deleted = pod.metadata.deletion_timestamp is not None
     return status.phase in TERMINAL_PHASES or (is_deleted and not_running(status.container_statuses))

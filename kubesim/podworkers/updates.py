@@ -1,4 +1,4 @@
-"""What a pod worker receives: an update of a pod, perhaps with a kill, and how the last ones are remembered.
+"""Updates for pod workers: a pod, an optional kill, and the merged update for a replay.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePodOptions, KillPodOptions, mergeLastUpdate, calculateEffectiveGracePeriod;
 pkg/kubelet/types/pod_update.go SyncPodType
@@ -20,7 +20,7 @@ PodStatusFn = Callable[[PodStatus], PodStatus]
 
 @value_object
 class KillPodOptions:
-    """How to kill. `completed` is called when the containers are stopped, or when there is nothing to wait for."""
+    """Options of a kill. `completed` is called when the containers have stopped, or if there are none to stop."""
 
     evict: bool = False
     grace_period_override: int | None = None  # seconds
@@ -30,7 +30,7 @@ class KillPodOptions:
 
 @value_object
 class UpdatePodOptions:
-    """Either a pod from configuration, or a running pod that no configuration knows and that can only be killed."""
+    """A configured pod, or a runtime-only pod, which can only be killed."""
 
     update_type: SyncPodType
     pod: Pod | None = None
@@ -40,11 +40,11 @@ class UpdatePodOptions:
 
 
 def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> UpdatePodOptions:
-    """What is remembered for a replay. Its type is always `sync`, and of a kill only eviction and grace remain."""
+    """The update to remember for a replay. Its type is `sync`; of a kill, eviction and grace period remain."""
     pod, mirror_pod, kill = other.pod, other.mirror_pod, None
     if active is not None:
         if active.pod is not None and other.running_pod is not None:
-            pod = active.pod  # the running pod has no spec worth keeping
+            pod = active.pod  # a runtime-only pod has no spec to keep
         mirror_pod = mirror_pod or active.mirror_pod
         kill = active.kill
     if other.kill is not None:
@@ -55,9 +55,9 @@ def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> Up
 
 
 def effective_grace_period(held: int, pod: Pod | None, override: int | None, rules: Rules = DEFAULT_RULES) -> int:
-    """The grace period in seconds: that of the API object, shortened by a kill; it never grows.
+    """The grace period in seconds: the API object's, shortened by a kill; it never increases.
 
-    A value of 0 counts as "none yet", also when the pod was deleted with grace 0 and the killer then says 30.
+    As upstream, 0 counts as unset, even if the pod was deleted with grace 0 and a kill then requests 30.
     """
     grace, overridden = held, False
     deletion_grace = pod.metadata.deletion_grace_period_seconds if pod is not None else None

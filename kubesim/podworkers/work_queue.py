@@ -1,6 +1,6 @@
-"""The queue of pods to look at again: each with the moment from which it is ready.
+"""The work queue of pods: each is ready after its time.
 
-Filled by pod workers at the end of every sync, emptied by the sync loop's one-second tick.
+Pod workers add a pod at the end of every sync; the sync loop's one-second tick takes ready pods out.
 
 Mirrors: pkg/kubelet/util/queue/work_queue.go
 """
@@ -13,12 +13,12 @@ from kubesim.clock import LoopClock
 
 
 class WorkQueue:
-    """One moment per pod; a new one replaces the old one, earlier or later."""
+    """One time per pod; a new one replaces it, whether earlier or later."""
 
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
-        self._due: dict[str, tuple[int, int, str]] = {}  # the moment, a number in the order of coming, the pod
-        self._heap: list[tuple[int, int, str]] = []  # may hold times that have been replaced
+        self._due: dict[str, tuple[int, int, str]] = {}  # time, insertion number, pod
+        self._heap: list[tuple[int, int, str]] = []  # may contain replaced times
         self._count = 0
 
     def __len__(self) -> int:
@@ -36,12 +36,12 @@ class WorkQueue:
             heapq.heapify(self._heap)
 
     def remove(self, uid: str) -> int | None:
-        """Take a pod out; the moment that it had."""
+        """Remove a pod; returns its time."""
         entry = self._due.pop(uid, None)
         return None if entry is None else entry[0]
 
     def get_work(self) -> list[str]:
-        """Take out the pods whose moment has passed. One whose moment is now is not ready yet."""
+        """Take out the pods whose time has passed. A pod with exactly the current time is not ready yet."""
         now = self._clock.now()
         ready = []
         while (earliest := self.earliest()) is not None and earliest < now:
@@ -49,13 +49,13 @@ class WorkQueue:
         return ready
 
     def pop(self) -> str:
-        """Take out the pod of `earliest`, which has been requested."""
+        """Take out the pod that `earliest` returned."""
         uid = heapq.heappop(self._heap)[2]
         del self._due[uid]
         return uid
 
     def earliest(self) -> int | None:
-        """The earliest time in the queue: after it there is work."""
+        """The earliest time in the queue; work is due after it."""
         heap = self._heap
         while heap and self._due.get(heap[0][2]) is not heap[0]:
             heapq.heappop(heap)

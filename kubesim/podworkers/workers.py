@@ -1,4 +1,4 @@
-"""Pod workers: one task per pod that syncs it, ends it and cleans up after it.
+"""Pod workers: one task per pod that syncs it, terminates it and cleans up.
 
 The sync loop calls `update_pod`; the worker takes the newest update (its mailbox holds one), waits until the runtime
 cache is newer than its last sync, and calls the `PodSyncer`. `state.py` decides the effect of an update
@@ -72,10 +72,10 @@ class PodWorkers:
       again waits until the worker has finished.
     - While a pod terminates, its grace period can only become shorter.
     - Static pods with the same full name start one after the other, in the order in which they were added.
-    - An error of one worker never ends another one.
+    - An error in one worker never stops another one.
 
-    `states` answers all questions about pods. `on_crash` is called with errors that no syncer should raise, `on_state`
-    when a pod enters its next state.
+    `states` answers queries about pods. `on_crash` is called with errors that no syncer should raise, `on_state` when a
+    pod changes state.
     """
 
     clock: LoopClock
@@ -89,12 +89,12 @@ class PodWorkers:
     on_crash: Callable[[str, Exception], None] = field(default=lambda uid, error: _report_crash(uid, error))
     on_state: Callable[[str], None] = field(default=lambda uid: None)
     _workers: dict[str, Worker] = field(default_factory=dict)
-    _tasks: dict[asyncio.Task[None], None] = field(default_factory=dict)  # in the order they began
+    _tasks: dict[asyncio.Task[None], None] = field(default_factory=dict)  # in start order
 
-    # -- from outside -------------------------------------------------------------------------------------------
+    # -- interface ----------------------------------------------------------------------------------------------
 
     def update_pod(self, options: UpdatePodOptions) -> None:
-        """Give an update to the worker of a pod. The first update of a pod starts its worker."""
+        """Send an update to the worker of a pod. The first update of a pod starts its worker."""
         decision = self.states.update_pod(options, self.clock.now(), self.cache.known)
         uid = decision.uid
         seq = 0
@@ -126,7 +126,7 @@ class PodWorkers:
             settled.enqueue_at(worker.uid, tick + self._stretch(worker, resync))
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
-        """Housekeeping: terminate pods that no source lists (uid not in `desired`); forget those that have finished."""
+        """Housekeeping: terminate pods that no source lists (UID not in `desired`); remove finished ones."""
         known = self.states.sync_known_pods(desired, self.clock.now())
         for uid in known.stop:
             worker = self._workers.pop(uid, None)
@@ -134,7 +134,7 @@ class PodWorkers:
                 worker.close()
                 self.resyncs.forget(uid)
         for uid in known.stop:
-            self.on_state(uid)  # what this pod left in the runtime may be collected now
+            self.on_state(uid)  # the pod's remains in the runtime may be collected now
         for uid in known.wake:
             worker = self._workers[uid]
             self.resyncs.touch(uid)
@@ -170,11 +170,11 @@ class PodWorkers:
             raise SyncError("timeout waiting to kill pod")
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Of all workers, in the order they began."""
+        """The tasks of all workers, in start order."""
         return list(self._tasks)
 
     async def close(self) -> None:
-        """End all workers in that order, whatever they are doing."""
+        """Cancel all workers in start order."""
         for task in self.tasks():
             await end(task)
 
@@ -182,7 +182,7 @@ class PodWorkers:
         working = sum(status.working for status in self.states.statuses.values())
         return {"pods": len(self.states.statuses), "workers": len(self._workers), "working": working}
 
-    # -- a worker's life ----------------------------------------------------------------------------------------
+    # -- the worker task ----------------------------------------------------------------------------------------
 
     def _start(self, uid: str, pod: str) -> Worker:
         worker = self._workers[uid] = Worker(uid, pod)
@@ -197,7 +197,7 @@ class PodWorkers:
             task.get_loop().call_exception_handler({"message": f"{task.get_name()} died", "exception": error})
 
     async def _loop(self, worker: Worker) -> None:
-        """Wait for an update and work on it, until the pod is finished. This frame is all that a resting worker is."""
+        """Wait for an update and handle it, until the pod is finished. An idle worker costs only this frame."""
         while True:
             if worker.signal:
                 worker.signal = False
@@ -211,8 +211,9 @@ class PodWorkers:
                 worker.waiter = None
 
     async def _work(self, worker: Worker) -> bool:
-        """Take up the pending update, if the pod may start, with what the runtime holds of it, seen after the last
-        sync; False when the worker's life is over."""
+        """Handle the pending update, if the pod may start, with a runtime status newer than the last sync. False: the
+        worker is finished.
+        """
         if self.recorder.on:
             self.recorder.because(worker.cause)
         work = self.states.start_pod_sync(worker.uid, self.clock.now())
@@ -238,13 +239,13 @@ class PodWorkers:
                 worker.last_sync = self.clock.now()
         except KubesimError as failure:
             error = failure
-        except Exception as crash:  # a defect: report it, and let this worker retry as after any failed sync
+        except Exception as crash:  # a bug: report it, and retry as after any failed sync
             error = crash
             self.on_crash(worker.uid, crash)
         return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
     async def _status(self, worker: Worker, work: PodWork) -> RuntimePodStatus | None:
-        """The pod's sandboxes and containers in the runtime; a pod that only the runtime knows needs no status."""
+        """The runtime status of the pod; a runtime-only pod needs none."""
         pod = work.options.pod
         if pod is None or work.options.running_pod is not None:
             return None
@@ -258,7 +259,7 @@ class PodWorkers:
     def _call_syncer(
         self, worker: Worker, work: PodWork, status: RuntimePodStatus | None
     ) -> Coroutine[Any, Any, SyncOutcome | None]:
-        """The call to await; only SyncPod has an outcome."""
+        """The syncer call for this work; only SyncPod has an outcome."""
         options, syncer, context = work.options, self.syncer, worker.context
         if options.running_pod is not None:
             self.states.acknowledge_terminating(worker.uid)
@@ -274,8 +275,7 @@ class PodWorkers:
         return syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
 
     def _complete(self, worker: Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
-        """Apply the outcome of a sync: the pod's next state, the time of the next sync; False when the pod is
-        finished."""
+        """Apply the outcome of a sync: the pod's next state and next sync. False: the pod is finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
         now, uid = self.clock.now(), worker.uid
@@ -319,7 +319,7 @@ class PodWorkers:
     # -- the trace ----------------------------------------------------------------------------------------------
 
     def _begin(self, worker: Worker, work: PodWork) -> None:
-        """What the sync records from now on is caused by it."""
+        """Record the start of a sync; it becomes the cause of the sync's records."""
         if self.recorder.on:
             worker.context.cause = self.recorder.record(
                 SyncBegin(

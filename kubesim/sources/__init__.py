@@ -1,1 +1,1 @@
-"""Sources of pods: API server, files and URLs, and the mux that merges them into one stream of updates."""
+"""Pod sources (API server, files, URLs), and the mux that merges them into one stream of updates."""

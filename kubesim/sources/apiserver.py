@@ -1,7 +1,7 @@
-"""The API server as a source: the pods of one node, listed and watched over a connection.
+"""The API server source: lists and watches the pods of one node over a connection.
 
-Every pod that is added or changed is sent to the mux immediately; after a new list, the whole set. Needs a clock that
-follows the wall clock, because the other end does.
+Every pod that is added or changed is sent to the mux immediately; after a new list, the whole set. Needs a real-time
+clock, because the API server runs in real time.
 
 Mirrors: pkg/kubelet/config/apiserver.go NewSourceApiserver
 """
@@ -29,16 +29,16 @@ _BREATH = 10 * MILLISECOND
 
 
 def pods_of_node(node_name: str) -> Watched[Pod]:
-    """What the source of a node follows."""
+    """The watch of one node's pods."""
     return Watched(PODS, Pod, "Pod", selectors={"fieldSelector": f"spec.nodeName={node_name}"})
 
 
 class PodReceiver(Protocol):
-    """What receives the pods: a ConfigStream, or an overlay in front of one."""
+    """Receiver of pods: a ConfigStream, or an overlay in front of one."""
 
     @property
     def updates(self) -> Sized:
-        """The pending items."""
+        """The number of pending items."""
         ...
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None: ...
@@ -47,7 +47,7 @@ class PodReceiver(Protocol):
 
 
 class ApiServerSource:
-    """`start` begins to list and watch; `stop` hangs up. The transport is closed with it."""
+    """The API server source. `stop` ends the watch and closes the transport."""
 
     def __init__(
         self,
@@ -86,7 +86,15 @@ class ApiServerSource:
         self._recorder.because(None)
         self._recorder.record(Note(node=self._node_name, text=f"API server source: {text}"))
 
-    # -- what the reflector tells -------------------------------------------------------------------------------
+    @property
+    def version(self) -> str:
+        """The last version of the server that this source knows."""
+        return self._following.reflector.version
+
+    def pods(self) -> Iterable[Pod]:
+        return self._following.reflector.objects.values()
+
+    # -- callbacks of the reflector ------------------------------------------------------------------------------
 
     def replaced(self, objects: Iterable[Pod]) -> None:
         self._recorder.because(None)
@@ -101,6 +109,6 @@ class ApiServerSource:
         self._config.remove(SOURCE, obj.metadata.namespace, obj.metadata.name)
 
     async def room(self) -> None:
-        """What the sync loop has not taken yet must not pile up: the connection holds the rest back."""
+        """Back-pressure: wait until the sync loop has handled pending updates; the connection buffers the rest."""
         while len(self._config.updates) > CROWDED:
             await self._clock.sleep(_BREATH)

@@ -1,8 +1,8 @@
-"""Bootstrap checkpoints: pods that a kubelet of v1.12 writes down, to start them again without an API server.
+"""Bootstrap checkpoints: a v1.12 kubelet stores pods on disk to restart them without an API server.
 
-A pod that requests it with an annotation is written whenever the kubelet receives it, and removed with it. At the next
-start all of them are passed on as RESTORE before the API server is queried. Where they lie is another's matter
-(`CheckpointStore`): in memory for a simulated node, in a directory for a real one.
+A pod with the checkpoint annotation is stored at every update and removed with the pod. At the next start the kubelet
+sends all checkpoints as RESTORE before it queries the API server. A `CheckpointStore` stores them: in memory for a
+simulated node, in a directory for a real one.
 
 Mirrors: v1.12 pkg/kubelet/checkpoint/checkpoint.go, checkpointmanager, util/store/filestore.go
 """
@@ -32,22 +32,22 @@ class CheckpointError(KubesimError):
 
 
 class CheckpointStore(Protocol):
-    """Texts by name. Raises CheckpointError."""
+    """Checkpoint texts by name. Raises CheckpointError."""
 
     def names(self) -> list[str]: ...
     def read(self, name: str) -> str: ...
     def write(self, name: str, text: str) -> None: ...
     def remove(self, name: str) -> None:
-        """Also if it does not exist."""
+        """Remove a checkpoint, if it exists."""
         ...
 
 
 class PodCheckpoints:
-    """What the pod manager passes on, and what `load` finds again. `tell` is called with errors; nothing is raised."""
+    """Writes and loads checkpoints. Errors are not raised but passed to `report`."""
 
-    def __init__(self, store: CheckpointStore, tell: Callable[[str], object]) -> None:
+    def __init__(self, store: CheckpointStore, report: Callable[[str], object]) -> None:
         self._store = store
-        self._tell = tell
+        self._report = report
 
     def load(self) -> list[Pod]:
         pods = []
@@ -55,29 +55,29 @@ class PodCheckpoints:
             try:
                 pods.append(decode(self._store.read(name)))
             except CheckpointError as error:
-                self._tell(f'Failed to retrieve checkpoint for pod "{name}": {error}')
+                self._report(f'Failed to retrieve checkpoint for pod "{name}": {error}')
         return pods
 
     def put(self, pod: Pod) -> None:
-        """Write it, or remove what was written before the annotation was taken off."""
+        """Write the checkpoint; remove it if the pod no longer has the annotation."""
         try:
             if pod.metadata.annotations.get(ANNOTATION) == "true":
                 self._store.write(_name(pod), encode(pod))
             else:
                 self._store.remove(_name(pod))
         except CheckpointError as error:
-            self._tell(f"Error writing checkpoint for pod: {pod.metadata.name}: {error}")
+            self._report(f"Error writing checkpoint for pod: {pod.metadata.name}: {error}")
 
     def remove(self, pod: Pod) -> None:
         try:
             self._store.remove(_name(pod))
         except CheckpointError as error:
-            self._tell(f"Error deleting checkpoint for pod: {pod.metadata.name}: {error}")
+            self._report(f"Error deleting checkpoint for pod: {pod.metadata.name}: {error}")
 
 
 def _name(pod: Pod) -> str:
     name = f"Pod_{pod.metadata.uid}.yaml"
-    if len(name) > _MAX_KEY or not _KEY.fullmatch(name):  # a manifest may give any uid
+    if len(name) > _MAX_KEY or not _KEY.fullmatch(name):  # a manifest may have any UID
         raise CheckpointError("invalid key")
     return name
 
@@ -101,7 +101,7 @@ def decode(text: str) -> Pod:
 
 
 def _checksum(content: object) -> int:
-    """FNV-1a of 32 bits. Upstream hashes a dump of its Go structures: the same changes are noticed."""
+    """FNV-1a, 32 bits. Upstream hashes a dump of its Go structs; both detect the same changes."""
     value = 0x811C9DC5
     for byte in json.dumps(content, sort_keys=True).encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -109,7 +109,7 @@ def _checksum(content: object) -> int:
 
 
 class MemoryCheckpoints:
-    """On the disk of a simulated node: outlives its agents."""
+    """Checkpoints on a simulated node's disk, which outlives the kubelet process."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -128,7 +128,7 @@ class MemoryCheckpoints:
 
 
 class CheckpointDirectory:
-    """Files, each written under a temporary name and then renamed, so that a crash leaves the old or the new one."""
+    """Checkpoint files, written to a temporary file and renamed: a crash leaves the old or the new one."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)

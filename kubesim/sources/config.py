@@ -1,4 +1,4 @@
-"""From sources to the sync loop: every snapshot or change goes through the mux, and the result is queued.
+"""Connects sources to the sync loop: merges their snapshots and changes in the mux and queues the result.
 
 Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
 """
@@ -18,29 +18,29 @@ from kubesim.trace.records import ConfigUpdate, SourceSnapshot
 
 
 class Source(Protocol):
-    """Feeds a ConfigStream from `start` to `stop`. An agent that comes back makes its sources again."""
+    """A source feeds a ConfigStream between `start` and `stop`. A restarted kubelet creates new sources."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
 
 
 class StaticSource(Source, Protocol):
-    """One of files or a url."""
+    """A file or URL source."""
 
     def withdraw(self) -> None:
-        """Stop, and want nothing any more."""
+        """Stop, and report that no pod is wanted."""
         ...
 
 
-CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
-CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this item itself says that none follows
+CAPACITY = 100_000  # upstream's source blocks at 50; here a source never blocks, and the limit only stops a runaway
+CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # the item that ends the stream
 
 
 class ConfigStream:
-    """The mux and the channel behind it. Items are (update, trace record that caused it).
+    """The mux and its channel. Items are (update, trace record of the cause).
 
-    `heard` gets every snapshot before the mux does, and with `hears_changes` every pod that was added or changed.
-    `dropped` gets every pod of a snapshot that has the name of another.
+    `heard` is called with every snapshot before it is merged and, with `hears_changes`, with every added or changed
+    pod. `dropped` is called with every pod of a snapshot that has another pod's name.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ConfigStream:
         self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
-        """A source sends all pods that it wants."""
+        """Merge a source's full list of pods."""
         given = list(pods)
         self._received(source, given)
         updates = self.mux.merge(source, given, self._clock.now())
@@ -75,7 +75,7 @@ class ConfigStream:
         self._send(updates, source, len(given))
 
     def upsert(self, source: str, pod: Pod) -> None:
-        """A source sends one pod that is new or changed; the same as a snapshot with only that difference."""
+        """Merge one added or changed pod of a source; equivalent to a snapshot with only that difference."""
         if self._gets_changes:
             self._received(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)
@@ -84,14 +84,13 @@ class ConfigStream:
         self._send(self.mux.remove(source, namespace, name, self._clock.now()), source, None)
 
     def restore(self, source: str, pods: Iterable[Pod]) -> None:
-        """Pods that a kubelet wrote down before it ended (v1.12), on behalf of a source that has not been received
-        yet."""
+        """Merge checkpointed pods (v1.12) for a source that has not been received yet."""
         if self._mode == INCREMENTAL:
             for update in self.mux.restore(source, pods):
                 self.updates.try_send((update, self._record(update, None)))
 
     def close(self) -> None:
-        """No source reports any more, and the sync loop ends."""
+        """Close the stream; the sync loop then ends."""
         self.updates.try_send(CLOSED)
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:

@@ -1,9 +1,8 @@
-"""The file source: a directory of manifests, each a static pod. Changes take effect immediately; every 20 s everything
-is read again.
+"""The file source: static pods from a manifest directory. Changes apply immediately, and every 20 s it reads all files
+again.
 
-What the source wants is kept by pod name, not by file: of two files with the same pod the one read last wins, and the
-removal of either takes the pod away until the next reading of everything. Where the files are is another's matter
-(`ManifestFiles`).
+As upstream, pods are stored by pod name, not by file: if two files define the same pod, the last one read wins, and
+removing either file removes the pod until the next full read. `ManifestFiles` provides the files.
 
 Mirrors: pkg/kubelet/config/file.go sourceFile, file_linux.go consumeWatchEvent
 """
@@ -37,7 +36,7 @@ CHECK_PERIOD = 20 * SECOND
 
 
 class FileSource:
-    """`start` reads everything; `stop` ends the watch and the checks."""
+    """The file source. `start` reads all files; `stop` ends the watch and the checks."""
 
     def __init__(
         self,
@@ -59,11 +58,11 @@ class FileSource:
         self._node_name = node_name
         self._period = period
         self._gates = gates
-        self._store: dict[str, Pod] = {}  # namespace/name -> what is wanted
-        self._reported: list[Pod] | None = None  # what the mux heard last
+        self._store: dict[str, Pod] = {}  # namespace/name -> wanted pod
+        self._reported: list[Pod] | None = None  # last list sent to the mux
         self._key_of_file: dict[str, str] = {}
-        self._known: dict[str, tuple[str, StaticPods]] = {}  # file -> its text, and what that means
-        self._problems: dict[str, str] = {}  # file -> what was last wrong with it
+        self._known: dict[str, tuple[str, StaticPods]] = {}  # file -> its text and parsed pods
+        self._problems: dict[str, str] = {}  # file -> its last problem
         self._ticker: Ticker | None = None
         self._checks: asyncio.Task[None] | None = None
         self._stop_watch: Callable[[], None] | None = None
@@ -82,9 +81,9 @@ class FileSource:
             self._stop_watch = None
 
     def withdraw(self) -> None:
-        """Want nothing any more, whatever the files say."""
+        """Report that no pod is wanted, whatever the files contain."""
         self.stop()
-        self._tell([])
+        self._send_list([])
 
     async def _check(self, ticker: Ticker) -> None:
         while True:
@@ -94,25 +93,25 @@ class FileSource:
             self._list()
             ticker.done(0 if self._files.is_real or self._reported is not reported else NEVER)
 
-    # -- everything ---------------------------------------------------------------------------------------------
+    # -- full read ----------------------------------------------------------------------------------------------
 
     def _list(self) -> None:
-        """Read everything. What is missing or empty says that nothing is wanted, but does not empty the store."""
+        """Read all files. A missing or empty path reports no pods, but the store keeps its pods."""
         try:
             pods = self._pods()
         except FileProblem as problem:
             self._note(PATH_ITSELF, str(problem), f"Unable to read config path {self._files.path}: {problem}")
             return
         if not pods:
-            self._tell([])
+            self._send_list([])
             return
         self._store = {_key(pod): pod for pod in pods}
-        self._tell(list(self._store.values()))
+        self._send_list(list(self._store.values()))
 
     def _pods(self) -> list[Pod]:
         kind = self._files.kind()
         if kind == "missing":
-            self._tell([])
+            self._send_list([])
             raise FileMissing(MISSING)
         if kind == "other":
             raise FileProblem("path is not a directory or file")
@@ -130,7 +129,7 @@ class FileSource:
         return pods
 
     def _pod_in_directory(self, name: str) -> Pod | None:
-        """An invalid manifest must not affect the others."""
+        """The pod of one file; an invalid manifest must not affect the others."""
         path = self._path(name)
         try:
             kind = self._files.kind(name)
@@ -145,21 +144,21 @@ class FileSource:
             try:
                 return self._pod_in(name)
             except FileMissing:
-                pass  # it went while we looked
+                pass  # it was deleted after the listing
             except FileProblem as problem:
                 self._note(name, str(problem), f"Could not process manifest file {path}: {problem}")
         return None
 
-    # -- one change ---------------------------------------------------------------------------------------------
+    # -- watch events -------------------------------------------------------------------------------------------
 
     def changed(self, event: FileEvent) -> None:
-        """Received at the same instant; the view of the whole directory may differ from that of one file."""
+        """Handle a watch event. The directory may contain other changes that are not reported yet."""
         if not event.name.startswith("."):
             self._clock.call_at(self._clock.now(), self._consume, event)
 
     def cannot_watch(self, problem: FileProblem) -> None:
         if isinstance(problem, FileMissing):
-            self._tell([])
+            self._send_list([])
         self._note(PATH_ITSELF, str(problem), f"Unable to read config path {self._files.path}: {problem}")
 
     def _consume(self, event: FileEvent) -> None:
@@ -169,7 +168,7 @@ class FileSource:
             try:
                 pod = self._pod_in(event.name)
             except FileMissing:
-                return  # and an event will report it
+                return  # another event will report it
             except FileProblem as problem:
                 text = f"Unable to process watch event: can't process config file {quoted(self._path(event.name))}"
                 self._note(event.name, str(problem), f"{text}: {problem}")
@@ -178,21 +177,21 @@ class FileSource:
         else:
             key = self._key_of_file.get(event.name)
             if key not in self._store:
-                return  # no pod came from this file, or it went with another file
+                return  # this file defined no pod, or another file's removal already removed it
             del self._store[key], self._key_of_file[event.name]
-        self._tell(list(self._store.values()))
+        self._send_list(list(self._store.values()))
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
-    def _tell(self, pods: list[Pod]) -> None:
-        """Sends the list to the mux, unless it is unchanged."""
+    def _send_list(self, pods: list[Pod]) -> None:
+        """Send the list to the mux, unless it is unchanged."""
         reported = self._reported
         if reported is None or len(pods) != len(reported) or any(map(_differ, pods, reported)):
             self._reported = pods
             self._config.snapshot(SOURCE, pods)
 
     def _pod_in(self, name: str) -> Pod:
-        """The pod that a file wants. A text is parsed once; an unchanged text costs nothing."""
+        """The pod of a file; an unchanged text is not parsed again."""
         text = self._files.read(name)
         known = self._known.get(name)
         if known is None or known[0] != text:
@@ -210,7 +209,7 @@ class FileSource:
         return f"{self._files.path}/{name}" if name else self._files.path
 
     def _note(self, name: str, problem: str, text: str) -> None:
-        """Each problem once, until it is another one."""
+        """Report a problem once, until it changes."""
         if self._problems.get(name) != problem:
             self._problems[name] = problem
             self._recorder.record(Note(node=self._node_name, text=shown(text)))

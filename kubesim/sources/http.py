@@ -1,6 +1,6 @@
-"""The http source: a URL that is polled for a pod or a list of pods every 20 s, counted from the end of the last poll.
+"""The HTTP source: polls a URL for a pod or a list of pods, 20 s after the end of each poll.
 
-`ManifestUrl` says where the answers come from, `UrlReader` decides what they mean.
+`ManifestUrl` sends the requests, `UrlReader` evaluates the responses.
 
 Mirrors: pkg/kubelet/config/http.go NewSourceURL
 """
@@ -25,7 +25,7 @@ CHECK_PERIOD = 20 * SECOND
 
 
 class HttpSource:
-    """`start` sends the first request; `stop` ends it, also in the middle of an exchange."""
+    """The HTTP source. `start` sends the first request; `stop` ends polling and cancels a request in progress."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class HttpSource:
         self._reader = UrlReader(url.url, node_name, gates)
         self._polls: asyncio.Task[None] | None = None
         self._stop_watch: Callable[[], None] | None = None
-        self._outdated = False  # since the last question was asked, the url may answer differently
+        self._outdated = False  # the URL's response may have changed since the last request
 
     def start(self) -> None:
         self._stop_watch = self._url.watch(self._may_have_changed)
@@ -62,7 +62,7 @@ class HttpSource:
             self._polls = None
 
     def withdraw(self) -> None:
-        """Want nothing any more, whatever the url says."""
+        """Report that no pod is wanted, whatever the URL returns."""
         self.stop()
         self._config.snapshot(SOURCE, ())
 

@@ -1,6 +1,7 @@
-"""The API server as a source when it is the in-memory cluster: list, then watch, each change a little later.
+"""The API server source of a simulated cluster: lists, then watches, with a delay per change.
 
-When the connection breaks nothing is received any more; a moment after it is back, everything is listed again.
+While the connection is down it receives nothing. Shortly after the connection is back it lists again.
+
 Mirrors: pkg/kubelet/config/apiserver.go newSourceApiserverFromLW (field selector spec.nodeName)
 """
 
@@ -21,7 +22,7 @@ RECONNECT = 1 * SECOND
 
 
 class ClusterSource:
-    """The pods of one node. `latency` is the time between a write and the kubelet hearing of it."""
+    """The pods of one node. `latency` is the delay between a write and its delivery to the kubelet."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class ClusterSource:
         self._connection = connection or ApiConnection()
         self._stop_listening: Callable[[], None] | None = None
         self._stop_watch: Callable[[], None] | None = None
-        self._watches = 0  # what an earlier watch has still on its way is not heard
+        self._watches = 0  # number of the current watch; events of earlier ones are dropped
 
     def start(self) -> None:
         self._stop_listening = self._connection.listen(self._connection_changed)

@@ -1,6 +1,7 @@
-"""How the mux reports changes: one by one, or as a snapshot of all pods (operation SET).
+"""Notification modes of the mux: incremental updates, or a snapshot of all pods (operation SET).
 
 Kubelets until v1.35 had three modes and always chose the incremental one; their sync loop ignores a SET.
+
 Mirrors: v1.12 pkg/kubelet/config/config.go PodConfigNotificationMode, podStorage.Merge
 """
 
@@ -22,7 +23,7 @@ _ALSO_SENT = {"snapshot": set[str](), "snapshotAndUpdates": {"UPDATE", "DELETE"}
 def in_mode(
     mode: NotificationMode, updates: Sequence[PodUpdate], merged_state: Callable[[], tuple[Pod, ...]]
 ) -> list[PodUpdate]:
-    """What another mode sends instead of these incremental updates. Changes of a status alone are not sent."""
+    """The updates that another mode sends instead of these incremental ones. Status-only changes are not sent."""
     if mode == INCREMENTAL:
         return list(updates)
     causes = [update for update in updates if update.op in _SET_BY[mode]]

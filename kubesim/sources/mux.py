@@ -1,8 +1,7 @@
 """PodConfig: turns the pod lists of the sources into operations for the sync loop.
 
 Each source (file, http, apiserver) sends its whole list every time. The sync loop needs the pods that are new, changed,
-being deleted, removed, or changed only in their status. The functions here are pure: they do not wait, and the time of
-arrival is an argument.
+being deleted, removed, or changed only in their status. The functions are pure: the time of arrival is an argument.
 
 A source that knows which single pod changed calls `upsert` or `remove`. The result is the same as for a whole snapshot,
 without comparing the source's other pods.
@@ -23,16 +22,16 @@ from kubesim.api.timestamps import format_micro_time
 from kubesim.golang.text import quoted
 from kubesim.values import mutable, value_object
 
-Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a known pod
+Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # for a known pod
 Operation = Literal["ADD", "REMOVE", "RESTORE", "SET"] | Change
 
-# Set by the kubelet itself; the source neither knows nor changes them.
+# Set by the kubelet, so unknown to the source and kept.
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
 
 
 @value_object
 class PodUpdate:
-    """One message to the sync loop. An ADD without pods only means that the source has reported."""
+    """One message to the sync loop. An ADD without pods only marks its source as received."""
 
     op: Operation
     source: str
@@ -41,14 +40,14 @@ class PodUpdate:
 
 @value_object
 class DroppedPod:
-    """A pod that was ignored because the same snapshot already has a pod of that name."""
+    """A pod that was ignored because the same snapshot contains an earlier pod of that name."""
 
     pod: Pod
     source: str
 
     @property
     def message(self) -> str:
-        """The text of the event (Warning, reason FailedValidation)."""
+        """The message of the Event (Warning, FailedValidation)."""
         meta = self.pod.metadata
         return (
             f"Error validating pod {meta.name}_{meta.namespace}({meta.uid}) from {self.source}"
@@ -58,7 +57,7 @@ class DroppedPod:
 
 @mutable
 class _Source:
-    """What one source is known to want."""
+    """The wanted pods of one source."""
 
     pods: dict[str, Pod] = field(default_factory=dict)
     """By uid: the pod as the kubelet holds it."""
@@ -66,13 +65,13 @@ class _Source:
     """By full name: the pod as the source last reported it."""
 
     def has_shared_uids(self) -> bool:
-        """Only a confused source gives one uid to several names."""
+        """A faulty source can give one UID to several names."""
         return len(self.given) != len(self.pods)
 
 
 @mutable
 class _Changes:
-    """The five lists. Known pods are listed by uid: their final state is looked up when all pods were compared."""
+    """The five lists of changes. Known pods are listed by UID: their final state is read after all comparisons."""
 
     adds: list[Pod] = field(default_factory=list)
     updates: list[str] = field(default_factory=list)
@@ -90,7 +89,7 @@ class _Changes:
 
 
 class PodConfig:
-    """The desired pods of all sources, and the differences that each new report makes."""
+    """The wanted pods of all sources; each report is merged and returns the differences."""
 
     def __init__(self, sources: Iterable[str]) -> None:
         self.sources = frozenset(sources)
@@ -99,7 +98,7 @@ class PodConfig:
         self._reported: dict[str, _Source] = {}
 
     def merge(self, source: str, pods: Iterable[Pod], now: int) -> list[PodUpdate]:
-        """A source's full list: everything it wants, and nothing that it does not."""
+        """Merge a source's full list of wanted pods."""
         known = self._reported.get(source)
         wanted = self._without_duplicates(source, pods)
         fresh = _Source(given=wanted)
@@ -112,7 +111,7 @@ class PodConfig:
                 fresh.pods[uid] = _first_seen(pod, source, now)
                 changes.adds.append(fresh.pods[uid])
             else:
-                # A uid that comes twice is compared with what the first of the two made of it.
+                # A repeated UID is compared with the result of its first occurrence.
                 operation, fresh.pods[uid] = _compare(fresh.pods.get(uid, existing), pod)
                 changes.note(operation, uid)
         changes.removes = [old[uid] for uid in sorted(old.keys() - fresh.pods.keys())]
@@ -120,7 +119,7 @@ class PodConfig:
         return _messages(source, changes, fresh, first=known is None)
 
     def upsert(self, source: str, pod: Pod, now: int) -> list[PodUpdate]:
-        """One pod of a source is new or different; the others are as they were."""
+        """Merge one added or changed pod of a source; its other pods are unchanged."""
         known = self._reported.get(source)
         if known is None:
             return self.merge(source, (pod,), now)
@@ -132,7 +131,7 @@ class PodConfig:
         if known.has_shared_uids() or is_its_own != (existing is not None):
             return self.merge(source, {**given, full_name: pod}.values(), now)
         self.dropped = ()
-        given[full_name] = pod  # one that was given before keeps its place
+        given[full_name] = pod  # an update keeps the pod's position
         if old is not None and existing is not None:
             operation, held = _compare(existing, pod, old.annotations is metadata.annotations)
             if operation is None:
@@ -147,7 +146,7 @@ class PodConfig:
         return messages
 
     def remove(self, source: str, namespace: str, name: str, now: int) -> list[PodUpdate]:
-        """One pod of a source is gone; the others are as they were."""
+        """Remove one pod of a source; its other pods are unchanged."""
         full_name = f"{name}_{namespace}"
         known = self._reported.get(source)
         given = known.given if known is not None else {}
@@ -160,8 +159,7 @@ class PodConfig:
         return [PodUpdate("REMOVE", source, (known.pods.pop(gone.metadata.uid),))]
 
     def restore(self, source: str, pods: Iterable[Pod]) -> list[PodUpdate]:
-        """Pods from before a restart, which the source may not know any more: passed on, and neither kept nor counted
-        as a report of the source."""
+        """Pods checkpointed before a restart: passed on, but neither stored nor counted as a report of the source."""
         return [PodUpdate("RESTORE", source, restored)] if (restored := tuple(pods)) else []
 
     def merged_state(self) -> tuple[Pod, ...]:
@@ -169,7 +167,7 @@ class PodConfig:
         return tuple(pod for source in self._reported.values() for pod in source.pods.values())
 
     def seen_all_sources(self, seen: Set[str]) -> bool:
-        """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""
+        """Whether every registered source has reported, and the sync loop has handled a report of each (`seen`)."""
         return self.sources <= seen and self.sources <= self._reported.keys()
 
     def _without_duplicates(self, source: str, pods: Iterable[Pod]) -> dict[str, Pod]:
@@ -192,13 +190,14 @@ def _first_seen(pod: Pod, source: str, now: int) -> Pod:
 
 
 def _compare(existing: Pod, given: Pod, same_annotations: bool = False) -> tuple[Change | None, Pod]:
-    """What kind of change this is, and the pod as the kubelet holds it after its source gave it again; perhaps it is
-    known that its annotations are those that were given before."""
+    """The kind of change, and the stored pod after its source sent it again. The caller may already know that its
+    annotations are unchanged.
+    """
     if not _differ_semantically(existing, given, same_annotations):
         if existing.status is given.status or existing.status == given.status:
             return None, existing
         return "RECONCILE", existing.changed(status=given.status)
-    # Everything else stays what it was when the pod was first seen, its name and resource version included.
+    # Everything else stays as first received, including name and resource version.
     metadata = existing.metadata.changed(
         labels=given.metadata.labels,
         deletion_timestamp=given.metadata.deletion_timestamp,
@@ -231,7 +230,7 @@ def _updated_annotations(existing: dict[str, str], given: dict[str, str]) -> dic
 
 
 def _messages(source: str, changes: _Changes, known: _Source, *, first: bool) -> list[PodUpdate]:
-    """The order of the kubelet: what is gone first, what only differs in status last."""
+    """The messages in the kubelet's order: removals first, status-only changes last."""
     pods = known.pods
     updates = tuple(pods[uid] for uid in changes.updates)
     deletes = tuple(pods[uid] for uid in changes.deletes)
@@ -253,6 +252,6 @@ def _messages(source: str, changes: _Changes, known: _Source, *, first: bool) ->
 
 
 def _nano_time(micros: int) -> str:
-    """RFC 3339 in Go's format: the fraction without trailing zeros, and none at all for a whole second."""
+    """RFC 3339 in Go's format: fractional seconds without trailing zeros, and no fraction for a whole second."""
     text = format_micro_time(micros)[:-1].rstrip("0").rstrip(".")
     return text + "Z"

@@ -1,1 +1,1 @@
-"""Scenarios as tests: cases, the processes that run them, reports, snapshots, and the plugin for pytest."""
+"""Scenarios as tests: cases, worker processes, reports, snapshots, and the pytest plugin."""

@@ -1,7 +1,7 @@
-"""What `kubesim test` runs: files and directories -> cases, each a scenario with a seed.
+"""The cases of `kubesim test`: files and directories -> scenarios with a seed.
 
-A case also stands for one cell of the matrix of a scenario. All files are loaded before anything runs, so every mistake
-in every file is known first.
+Each cell of a scenario's matrix is a case too. All files are loaded before anything runs, so that all errors are
+reported first.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from kubesim.scenario.load.text_files import read_text
 from kubesim.shipped import scenario_file, shipped
 from kubesim.values import mutable, value_object
 
-MARK = "kubesim.dev/"  # a file of a directory is a test if this is in it
+MARK = "kubesim.dev/"  # marks a file of a directory as a test
 MOST_SEEDS = 100_000
 
 
 @value_object
 class ScenarioCase:
-    """One run. `cell` names the values of the matrix, `named` says that the user gave the file itself, and not its
-    directory. `snapshot` is the file with the timeline that the run must have, or would have; empty: it has none."""
+    """One run. `cell` is a cell of the matrix; `named`: the user gave the file itself, not its directory. `snapshot` is
+    the file with the expected timeline; empty: the case has none.
+    """
 
     file: str
     scenario: Scenario
@@ -44,7 +45,7 @@ class ScenarioCase:
 
 @mutable
 class Collected:
-    """The cases, and all mistakes in the files; `others` are files of directories that hold no scenario."""
+    """The cases, and the errors in all files. `others` are files of directories without a scenario."""
 
     cases: list[ScenarioCase] = field(default_factory=list)
     problems: list[UsageError] = field(default_factory=list)
@@ -52,7 +53,7 @@ class Collected:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """`1..50`, `7`, `1,4,10..12`: in this order, each once. Raises ValueError."""
+    """Parse `1..50`, `7`, `1,4,10..12`, without duplicates. Raises ValueError."""
     seeds: dict[int, None] = {}
     for piece in text.split(","):
         first, dots, last = piece.strip().partition("..")
@@ -68,9 +69,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: bool) -> Collected:
-    """The cases of files, directories and bundled scenarios, in this order. Without `seeds` each has its own.
+    """The cases of files, directories and bundled scenarios, in this order. Without `seeds`, each scenario's own seed
+    applies.
 
-    Of `words`, one must be in the path or the name of a scenario. `settings` are settings of the Overlay.
+    `words` filter by path or scenario name (any match). `settings` are settings of the Overlay.
     """
     found = Collected()
     for path, named in scenario_paths(paths, found):
@@ -86,7 +88,7 @@ def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str
 
 
 def _all_problems(path: str, first: UsageError, *, allow_host: bool) -> list[UsageError]:
-    """What else is wrong with a file that could not be loaded."""
+    """All errors of a file that could not be loaded."""
     try:
         return all_problems(read_source(path), allow_host=allow_host) or [first]
     except UsageError:
@@ -96,19 +98,19 @@ def _all_problems(path: str, first: UsageError, *, allow_host: bool) -> list[Usa
 def _cases(path: str, cell: str, scenario: Scenario, seeds: Sequence[int], named: bool) -> Iterator[ScenarioCase]:
     own = scenario.spec.seed
     for seed in seeds or (own,):
-        # Another seed or cell gives another timeline, and real networks give other addresses each time.
+        # Other seeds and cells have other timelines, and real networks have other addresses in each run.
         has_timeline = seed == own and not cell and scenario.spec.runtime == "simulated"
         snapshot = snapshot_of(path) if has_timeline else ""
         yield ScenarioCase(path, scenario, seed, cell, named, snapshot=snapshot)
 
 
 def snapshot_of(path: str) -> str:
-    """`scenarios/web.yaml` -> `scenarios/web.timeline`."""
+    """The snapshot file: `scenarios/web.yaml` -> `scenarios/web.timeline`."""
     return path.rpartition(".")[0] + ".timeline"
 
 
 def scenario_paths(paths: Sequence[str], found: Collected) -> Iterable[tuple[str, bool]]:
-    """The files of these paths, each once, with whether it was named itself; `found` gets what is wrong."""
+    """The files of these paths without duplicates, and whether each was named itself. Errors go to `found`."""
     files: dict[str, bool] = {}
     for given in paths:
         path = str(shipped("scenarios")) if given == "scenarios" and not os.path.exists(given) else scenario_file(given)

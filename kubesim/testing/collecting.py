@@ -1,4 +1,4 @@
-"""Scenario files as tests of pytest: each seed, and each cell of a matrix, is one."""
+"""Collects scenario files as pytest tests, one for each seed and matrix cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesim.values import replace
 
 
 class ScenarioFailed(Exception):
-    """A scenario was not as expected."""
+    """A scenario failed its expectations."""
 
     def __init__(self, result: CaseResult) -> None:
         super().__init__("\n".join(result.lines()))
@@ -35,13 +35,13 @@ class ScenarioFile(pytest.File):
         if found.problems:
             raise self.CollectError("\n".join(map(str, found.problems)))
         for case in found.cases:
-            case = replace(case, named=False)  # no snapshot of just this file was requested
-            name = case.scenario.name.partition(" [")[0]  # the label has the cell of a matrix, too
+            case = replace(case, named=False)  # no snapshot of this single file was requested
+            name = case.scenario.name.partition(" [")[0]  # the label includes the matrix cell
             yield ScenarioTest.from_parent(self, name=f"{name}[{case.label}]", case=case)
 
 
 def _shown(path: str) -> str:
-    """As short as pytest shows it."""
+    """The file name as pytest displays it."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 

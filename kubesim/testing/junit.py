@@ -1,6 +1,6 @@
-"""The results of a test run as JUnit XML, which continuous integration servers read.
+"""Test results as JUnit XML, for continuous integration servers.
 
-A file is a test suite, and each of its runs a test case.
+A file is a test suite, and each of its runs is a test case.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ def _add_case(suite: Element, result: CaseResult) -> None:
 
 
 def _text(text: str) -> str:
-    """XML has no way to write control characters."""
+    """Text without control characters, which XML cannot represent."""
     return "\n".join(map(printable, text.split("\n")))

@@ -1,4 +1,4 @@
-"""Running one case: the scenario is played, and its timeline compared with the stored one, if there is one."""
+"""Runs one case: plays the scenario, and compares its timeline with the stored one, if any."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 from io import StringIO
 from traceback import extract_tb
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.errors import Deadlock, KubesimError
 from kubesim.scenario.ending.failure import Failure
+from kubesim.scenario.ending.result import RunResult
 from kubesim.testing.cases import ScenarioCase
 from kubesim.testing.results import CaseResult
 from kubesim.testing.snapshots import compare_snapshot, write_snapshot
@@ -17,11 +18,11 @@ from kubesim.trace import HashSink, Sink
 from kubesim.trace.sinks.console import ConsoleSink
 from kubesim.values import replace
 
-WIDTH = 120  # of a stored timeline
+WIDTH = 120  # maximum number of lines in a stored timeline
 
 
 def play_case(case: ScenarioCase, *, update: bool = False) -> CaseResult:
-    """Never raises for what the scenario does; with `update`, the stored timeline becomes the present one."""
+    """Run the case. A failing scenario is a result, not an exception. `update` stores the current timeline."""
     watch, scenario = Stopwatch(), case.scenario
     result = CaseResult(case.file, scenario.name, case.seed, case.cell)
     stored = case.snapshot if case.snapshot and (os.path.exists(case.snapshot) or (update and case.named)) else ""
@@ -36,7 +37,7 @@ def play_case(case: ScenarioCase, *, update: bool = False) -> CaseResult:
         return replace(result, failures=(failure,), seconds=watch.seconds())
     except KubesimError as error:
         return replace(result, problem=str(error), seconds=watch.seconds())
-    except Exception as error:  # a mistake of ours: it must not end the other cases
+    except Exception as error:  # a bug in kubesim must not end the other cases
         return replace(result, problem=f"a defect of kubesim: {_described(error)}", seconds=watch.seconds())
     result = _filled(result, played)
     if stored:
@@ -52,7 +53,7 @@ def _described(error: Exception) -> str:
 
 
 def timeline_sink(out: StringIO, *, nodes: bool) -> ConsoleSink:
-    """The timeline as snapshots have it: the same on every terminal."""
+    """The timeline in the snapshot format, independent of the terminal."""
     return ConsoleSink(out, "story", width=WIDTH, nodes=nodes)
 
 

@@ -1,6 +1,6 @@
-"""The plugin for pytest: `*.scenario.yaml` files are tests, and there are the fixtures `kubesim` and `kubesim_up`.
+"""The pytest plugin: collects `*.scenario.yaml` files as tests, and provides the fixtures `kubesim` and `kubesim_up`.
 
-A session that uses neither pays for nothing: what this module needs of kubesim it imports when it is used.
+kubesim is imported on first use, so that sessions without it pay nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", " ".join(MARKER.split()))
-    # pytest rewrites the assertions of all modules of a package with a plugin. Of ours, which are no tests, that takes
-    # 2.6 s of the CPU in each session that may not write bytecode.
+    # pytest rewrites the assertions of all modules in a plugin's package. Rewriting kubesim takes 2.6 s of CPU time in
+    # each session without bytecode.
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("kubesim")
 
 
@@ -44,7 +44,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 @pytest.fixture(scope="session")
 def kubesim_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., ServedCluster]]:
-    """Starts a cluster that real clients talk to, with the options of `kubesim up`; it ends with the session."""
+    """Starts clusters for real clients with the options of `kubesim up`; they stop with the session."""
     from kubesim.testing.served import ServedCluster
 
     started: list[ServedCluster] = []
@@ -61,7 +61,7 @@ def kubesim_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 
 @pytest.fixture
 def kubesim(request: pytest.FixtureRequest) -> Iterator[DrivenCluster]:
-    """A simulated cluster in virtual time, which continues only when the test says so."""
+    """A simulated cluster in virtual time, which advances only on request."""
     from kubesim.testing.driven.driven_cluster import DrivenCluster
 
     marker = request.node.get_closest_marker("kubesim")

@@ -1,4 +1,4 @@
-"""What came of the cases of a test run."""
+"""Results of test cases."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Status = Literal["passed", "failed", "error"]
 
 @value_object
 class CaseResult:
-    """Goes from the process that ran the case to the one that reports. Durations are microseconds; `seconds` are those
-    of the wall clock. `problem` says why there is no result: the process died, or took too long."""
+    """The result of a case, sent from the worker to the parent. Durations are microseconds; `seconds` is real time.
+    `problem` explains a missing result: the process died, or exceeded the limit.
+    """
 
     file: str
     scenario: str
@@ -39,11 +40,11 @@ class CaseResult:
 
     @property
     def again(self) -> str:
-        """The command that makes this run again."""
+        """The command that runs this case again."""
         return f"kubesim test {self.file} --seeds {self.seed}"
 
     def lines(self) -> list[str]:
-        """Everything that went wrong."""
+        """All errors."""
         if self.problem:
             return [f"{self.file}: {self.problem}"]
         return [line for failure in self.failures for line in failure.lines()]
@@ -60,7 +61,7 @@ class CaseResult:
 
 @value_object
 class SuiteResult:
-    """All results, in the order of the cases; after an interrupt, those so far."""
+    """All results in the order of the cases; after an interrupt, those so far."""
 
     results: Sequence[CaseResult]
     cases: int

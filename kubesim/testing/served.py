@@ -1,4 +1,4 @@
-"""A cluster for a test with its own clients: `kubesim up` in a process, and its kubeconfig."""
+"""A cluster for a test's own clients: `kubesim up` in a process, and its kubeconfig."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _END_S = 30.0
 
 
 class ServedCluster:
-    """Runs from the moment it is made until `stop`. `kubeconfig` is a file."""
+    """The cluster, running until `stop`. `kubeconfig` is a file."""
 
     def __init__(self, kubeconfig: Path, *options: str) -> None:
         self.kubeconfig = str(kubeconfig)

@@ -1,4 +1,4 @@
-"""Stored timelines: what a run is to print, kept beside its scenario or its test and compared line by line."""
+"""Stored timelines: expected output of a run, beside its scenario or test, compared line by line."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kubesim.errors import InputError
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.load.text_files import read_text
 
-MOST_LINES = 40  # of a difference that are shown
+MOST_LINES = 40  # lines shown of a difference
 _CONTEXT = 2
 
 
 def compare_snapshot(path: str, timeline: str) -> Failure | None:
-    """None if the stored timeline is this one."""
+    """The difference to the stored timeline; None if they are equal."""
     if not os.path.exists(path):
         return _differs(path, 0, "there is no stored timeline yet", ())
     stored = read_text(path, path)
@@ -33,7 +33,7 @@ def _differs(path: str, line: int, why: str, difference: tuple[str, ...]) -> Fai
 
 
 def write_snapshot(path: str, timeline: str) -> None:
-    """Atomically: a reader of the file sees the old or the new one."""
+    """Write the file atomically: a reader sees the old or the new one."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(f"{path}.new", "w", encoding="utf-8") as file:

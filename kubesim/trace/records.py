@@ -241,6 +241,17 @@ class ContainerEvent(Record):
 
 
 @mutable(kw_only=True)
+class OperationPassed(Record):
+    """An operation that a fault can be about begins (`before`) or has succeeded (`after`). A detail that only a run
+    with observed operations has (`Trial.observed`)."""
+
+    KIND: ClassVar[str] = "operation"
+    operation: str = ""  # `runtime.CreateContainer`
+    subject: str = ""  # the image, volume, network plugin, file or object
+    moment: str = ""
+
+
+@mutable(kw_only=True)
 class PlegEvent(Record):
     """The PLEG found that a container has changed."""
 
@@ -358,6 +369,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, RuntimeStep, ContainerEvent, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded,
-    LogOutput, Fault, Expectation, Note,
+    CriReturn, CniExec, RuntimeStep, ContainerEvent, OperationPassed, PlegEvent, ProbeOutcome, StatusSet, ApiWrite,
+    EventRecorded, LogOutput, Fault, Expectation, Note,
 )  # fmt: skip

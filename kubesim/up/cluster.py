@@ -7,15 +7,16 @@ of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import RunInterrupted, RunResult, Simulation, with_real_nodes
+from kubesim.app import Simulation, with_real_nodes
 from kubesim.clock import NEVER, run_virtual
-from kubesim.clock.clock import PacedClock
+from kubesim.clock.real_clock import RealClock
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
 from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
@@ -23,21 +24,26 @@ from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.errors import UsageError
 from kubesim.kubelet.server import Serving
+from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.runtimes.paced import LEAD
+from kubesim.scenario.runtimes.paced import LEAD, started
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
+from kubesim.up.control.server import controlled
 from kubesim.up.identity import kubeconfig, make_identity, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 
 RECONCILED = 10 * SECOND
-PROGRESS_S = 0.5
+PROGRESS = SECOND // 2
+_JUMPS = 100_000.0  # the speed of a clock that may be advanced by days
 
 
 @value_object
@@ -55,6 +61,12 @@ class UpSettings:
     state: Path | None = None
     serving: Serving | None = None
     on_progress: Callable[[int], None] | None = None
+    control: Path | None = None  # a Unix socket for commands about the clock
+
+    @property
+    def fastest(self) -> float:
+        """The limits of connections that asyncio counts in virtual time are for this speed."""
+        return self.speed if self.control is None else max(self.speed, _JUMPS)
 
 
 class ServedSimulation(Simulation):
@@ -77,23 +89,30 @@ def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ())
     """Serve for the duration. Raises UsageError, and RunInterrupted when a signal ends it."""
     stopped: list[RunResult] = []
 
-    def play(real: CniNodes | None) -> RunResult:
+    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
         try:
-            return run_virtual(_serve, scenario, settings, sinks, real, stopped)
+            return run_virtual(_serve, scenario, settings, sinks, real, plugin, stopped)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(scenario.spec, "", play)
+    result = with_real_nodes(scenario.spec, "", settings.speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
 async def _serve(
-    scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink], real: CniNodes | None, stopped: list[RunResult]
+    scenario: Scenario,
+    settings: UpSettings,
+    sinks: Sequence[Sink],
+    real: CniNodes | None,
+    plugin: RuntimePlugin | None,
+    stopped: list[RunResult],
 ) -> RunResult:
+    if plugin is not None and plugin.real_time and settings.control is not None:
+        raise UsageError(f"--control: real containers of runtime {scenario.spec.runtime} run in real time")
     length = NEVER // 2 if settings.duration is None else round(settings.duration * settings.speed)
     endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
     scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
@@ -101,37 +120,35 @@ async def _serve(
     identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
-    async with TaskSet() as tasks:
-        _raise_failures_of_callbacks(tasks)
+    async with started(plugin), TaskSet() as tasks:
+        end_on_internal_errors(tasks)
         serving = settings.serving
         simulation = ServedSimulation(
-            scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
+            scenario, seed, tasks, sinks, real=real, plugin=plugin, start=start, measured=serving is not None
         )
         if state is not None:
             state.failed = tasks.fail
             state.bring_back(simulation.store)
             state.follow(simulation.store)
         await simulation.come_up(settings.speed)
-        clock = PacedClock(simulation.clock, settings.speed)
+        clock = RealClock(simulation.clock)
         beside = BesideStore(simulation, clock, state)
         server = ClusterServer(
-            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.speed
+            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.fastest
         )
         await server.start(settings.host, settings.port)
+        text = kubeconfig(server.address, identity.certificate, token)
         try:
-            text = kubeconfig(server.address, identity.certificate, token)
-            write_private(settings.kubeconfig, text)
-            try:
-                settings.ready(server.address)
-                if serving is not None:
-                    await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
-                if settings.on_progress is not None:
-                    tasks.start("progress", _report(simulation, settings.on_progress, settings.speed))
-                result: RunResult = await tasks.run_until(simulation.play())
-                if serving is not None:
-                    await serving.end()
-            finally:
-                _remove(settings.kubeconfig, text)
+            async with controlled(settings.control, simulation.clock):
+                with _published(settings.kubeconfig, text):
+                    settings.ready(server.address)
+                    if serving is not None:
+                        await serving.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
+                    if settings.on_progress is not None:
+                        tasks.start("progress", _report(simulation, clock, settings.on_progress))
+                    result: RunResult = await tasks.run_until(simulation.play())
+                    if serving is not None:
+                        await serving.end()
         finally:
             if simulation.result_so_far is not None:
                 stopped.append(simulation.result_so_far)
@@ -141,22 +158,25 @@ async def _serve(
         return result
 
 
-async def _report(simulation: Simulation, on_progress: Callable[[int], None], speed: float) -> None:
+async def _report(simulation: Simulation, clock: RealClock, on_progress: Callable[[int], None]) -> None:
     while True:
-        await simulation.clock.sleep(round(PROGRESS_S * speed * SECOND))
+        await clock.sleep(PROGRESS)
         on_progress(simulation.clock.elapsed())
 
 
-def _remove(path: Path, text: str) -> None:
-    """Remove the file, unless it has been changed."""
+@contextmanager
+def _published(path: Path, text: str) -> Iterator[None]:
+    """The kubeconfig is there during the block; afterwards it is removed, unless it has been changed."""
+    write_private(path, text)
     try:
-        if path.read_text() == text:
-            path.unlink()
-    except OSError:
-        pass
+        yield
+    finally:
+        with suppress(OSError):
+            if path.read_text() == text:
+                path.unlink()
 
 
-def _raise_failures_of_callbacks(tasks: TaskSet) -> None:
+def end_on_internal_errors(tasks: TaskSet) -> None:
     """Let an internal error end the cluster; an error of a connection ends only the connection."""
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.app import RunInterrupted, run_scenario
+from kubesim.app import run_scenario
+from kubesim.scenario.ending.result import RunInterrupted
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import Record

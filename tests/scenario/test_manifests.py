@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.objects import apply_order, shown, without_effect
 from kubesim.trace import MemorySink

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note, Record, SyncBegin, SyncEnd

@@ -129,7 +129,7 @@ def test_mistakes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     bad = tmp_path / "bad.yaml"
     bad.write_text("kind: Pod\napiVersion: v1\nmetadata: {name: A_B}\nspec: {}\n")
     assert refusal(capsys, "-f", str(bad)).startswith(f"{bad}:")
-    assert refusal(capsys, "--nodes", "0") == "--nodes 0: give a number from 1 to 5000"
+    assert refusal(capsys, "--nodes", "5001") == "--nodes 5001: give a number from 0 to 5000"
 
 
 def test_the_report_follows_the_cluster(tmp_path: Path) -> None:

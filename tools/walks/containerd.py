@@ -1,4 +1,4 @@
-"""containerd 2.x: when CNI configurations are read, and what plugins are given."""
+"""containerd 2.x: when CNI configurations are loaded, and the arguments of plugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`docs/walk.md`, made from the tables."""
+"""`docs/walk.md`, generated from the tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ABOUT = (
 
 
 def walk_lines() -> Iterator[str]:
-    """The page below its title."""
+    """The lines of the page below its title."""
     yield from _ABOUT
     for number, walk in enumerate(WALKS, 1):
         yield from ("", f"## {number}. {walk.title}", "", walk.about)

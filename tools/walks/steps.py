@@ -1,4 +1,4 @@
-"""What a walk consists of."""
+"""The steps of a walk."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from kubesim.values import value_object
 
 @value_object
 class Step:
-    """A mechanism, the upstream functions, and a text of the command's output; runs of blanks and the bars of the
-    timeline do not count."""
+    """A mechanism, the upstream functions, and a text in the command's output, ignoring runs of blanks and the bars of
+    the timeline.
+    """
 
     what: str
     upstream: str
@@ -18,7 +19,9 @@ class Step:
 
 @value_object
 class Shown:
-    """Steps that one command shows. `exit` is its exit code. On a `host` it runs with the network namespace blue."""
+    """Steps that one command demonstrates. `exit` is its exit code. On a `host` it runs with the network namespace
+    blue.
+    """
 
     command: str
     steps: tuple[Step, ...]

@@ -207,10 +207,17 @@ def _contradicts_end(old: ContainerStatus, now: ContainerStateTerminated) -> boo
     return True
 
 
+def _lost_its_record(status: ContainerStatus) -> bool:
+    """Whether the record of the attempt before this one was gone, so that the kubelet inferred its end and counted
+    it (convertToAPIContainerStatuses). The runtime then counts from 0, and the status keeps the higher count."""
+    end = status.last_state.terminated
+    return end is not None and end.reason == CONTAINER_STATUS_UNKNOWN and not end.container_id
+
+
 def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
     """The container id of a running container changes if, and only if, the restart count increases."""
     changed = new.container_id not in ("", old.container_id)
-    if changed and old.restart_count == new.restart_count:
+    if changed and old.restart_count == new.restart_count and not _lost_its_record(old):
         yield _breaks(
             seen,
             f"{new.name} is another container, but its restartCount stayed {new.restart_count}",

@@ -1,1 +1,1 @@
-"""`kubesim cni`: its subcommands."""
+"""The subcommands of `kubesim cni`."""

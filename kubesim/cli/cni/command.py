@@ -1,5 +1,5 @@
-"""`kubesim cni …`: single CNI operations. The configurations that would be loaded, what a runtime reports about them,
-and the CNI commands for one namespace, with every execution of a plugin shown.
+"""`kubesim cni …`: single CNI operations. It lists configurations, prints the runtime's view of them, and runs CNI
+commands for one namespace, showing every plugin execution.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _choose_directories(args: argparse.Namespace) -> None:
-    """The flag, else the environment, else what everybody uses."""
+    """The plugin and configuration directories: flag, environment, or the usual default."""
     from kubesim.cni.cache import DEFAULT_CACHE_DIR
     from kubesim.cni.gocni import DEFAULT_BIN_DIR, DEFAULT_CONF_DIR
 

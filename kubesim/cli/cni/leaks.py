@@ -1,4 +1,4 @@
-"""`kubesim cni leaks`: what a run on the host's network left behind, and removing it."""
+"""`kubesim cni leaks`: finds and removes what a killed run left behind on the host's network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kubesim.runtime.containerd.leaks.orphans import orphaned_plugins
 
 
 def leaks(args: argparse.Namespace) -> int:
-    """0 if there is nothing, or nothing any more."""
+    """The exit code: 0 if there are no leaks, or no longer."""
     state = node_state(args.state)
     left: list[Leak] = []
     if os.path.isdir(state):

@@ -1,4 +1,4 @@
-"""`kubesim cni add|check|del|gc|status|version`: one CNI command over a network, and what was executed for it."""
+"""`kubesim cni add|check|del|gc|status|version`: runs one CNI command on a network, and shows its plugin executions."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from kubesim.cni.spec.results import plain
 from kubesim.errors import CniError, UsageError
 from kubesim.golang.json import dumps, printable_json
 
-CLEAN_UP_S = 60.0  # for the DEL after an ADD that was killed, as containerd gives it
+CLEAN_UP_S = 60.0  # for the DEL after a killed ADD, as in containerd
 
 
 class CniSession:
-    """One run of the command: what it works with, and what it saw."""
+    """One invocation of the command, and the observed plugin executions."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -51,7 +51,7 @@ class CniSession:
 
     @contextmanager
     def cni(self) -> Iterator[CNIConfig]:
-        """libcni over the real plugins, over stand-ins for them, or over a recording."""
+        """libcni on real plugins, on simulated ones, or on a recording."""
         with tempfile.TemporaryDirectory() as folder:
             path, cache_dir = self.args.bin_dir, self.args.cache_dir
             if self.replay is not None:
@@ -154,7 +154,7 @@ Perform = Callable[[CNIConfig, NetworkConfigList, RuntimeConf, argparse.Namespac
 async def _perform(
     session: CniSession, network: NetworkConfigList, runtime: RuntimeConf, perform: Perform
 ) -> tuple[Any, str]:
-    """The result and the error. An ADD that ran out of time is cleaned up after."""
+    """Result and error of the command. A timed-out ADD is followed by a DEL."""
     with session.cni() as cni, with_timeout(session.timeout_s) as ctx:
         if session.recording is not None:
             session.recording.begin(session.args.cni_command, network, runtime, cni.path, session.args.cache_dir)
@@ -242,7 +242,7 @@ async def _version(session: CniSession) -> int:
 
 
 def _differing(session: CniSession) -> list[str]:
-    """Where the requests of a replay differ from the recording."""
+    """Differences between a replay's requests and the recording."""
     if session.replay is None:
         return []
     return [*session.replay.differences, *(f"{name}: not asked for" for name in session.replay.not_asked())]
@@ -267,7 +267,7 @@ def _tell(args: argparse.Namespace, reported: dict[str, Any]) -> None:
 
 
 def _shown(execution: dict[str, Any]) -> str:
-    """An execution to read; JSON on one line each."""
+    """A readable plugin execution, with JSON on one line each."""
     indent = "    " if execution.get("delegated") else ""
     command = execution["env"].get("CNI_COMMAND", "")
     lines = [f"{command} {execution['plugin']}  {1000 * execution['seconds']:.1f} ms  {execution['ended']}"]

@@ -1,4 +1,4 @@
-"""What a CNI command did, in one line, and what to do about missing permissions. Pure."""
+"""One-line summaries of CNI commands, and hints about missing permissions. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _REFUSED = ("operation not permitted", "permission denied")
 
 
 def status_summary(network: NetworkConfigList, executions: Sequence[Mapping[str, Any]]) -> str:
-    """Of a STATUS that no plugin refused."""
+    """The summary of a STATUS without errors."""
     if not network.supports("1.1.0"):
         return f"network {network.name}: no plugin was asked: {_too_old(network, 'STATUS')}"
     return f"network {network.name} is ready: {_plugins(executions, 'STATUS')} would accept an ADD"
 
 
 def gc_summary(network: NetworkConfigList, executions: Sequence[Mapping[str, Any]]) -> str:
-    """Of a GC: the attachments that were detached, and the plugins that got the list of valid ones."""
+    """The summary of a GC: detached attachments, and the plugins that received the valid ones."""
     if network.disable_gc:
         return f"network {network.name}: nothing was done: the configuration has disableGC"
     environs = [each["env"] for each in executions if each["env"].get("CNI_COMMAND") == "DEL"]
@@ -33,13 +33,13 @@ def _too_old(network: NetworkConfigList, command: str) -> str:
 
 
 def _plugins(executions: Sequence[Mapping[str, Any]], command: str) -> str:
-    """Those of the chain, not those that they started themselves."""
+    """The plugins of the chain, without those that plugins executed."""
     own = [each for each in executions if not each.get("delegated")]
     return ", ".join(each["plugin"] for each in own if each["env"].get("CNI_COMMAND") == command)
 
 
 def without_rights(error: str, user: int) -> str:
-    """A hint for the error of a user who is not root; empty if permissions are not the problem."""
+    """A hint for an error caused by missing root permissions; empty for other errors."""
     if user == 0 or not any(text in error.lower() for text in _REFUSED):
         return ""
     return (

@@ -1,4 +1,4 @@
-"""`kubesim cni info|conf|config-dump|bench`: what is loaded, what would be, and what it costs."""
+"""`kubesim cni info|conf|config-dump|bench`: prints loaded networks, configurations, settings and timings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesim.golang.json import printable_json
 
 
 def info(args: argparse.Namespace) -> int:
-    """Always JSON, as crictl shows it; 1 if the network is not ready."""
+    """JSON as in crictl; returns 1 if the network is not ready."""
     settings = NetworkDirectories(
         args.bin_dir,
         args.conf_dir,
@@ -38,7 +38,7 @@ def info(args: argparse.Namespace) -> int:
 
 
 def dump(args: argparse.Namespace) -> int:
-    """The settings of the CRI plugin that these flags stand for."""
+    """Print the settings of the CRI plugin for these flags."""
     settings = NetworkDirectories(args.bin_dir, args.conf_dir, args.max_conf_num)
     serially, loopback = args.setup_serially, args.internal_loopback
     say(*config_dump(settings, setup_serially=serially, internal_loopback=loopback).splitlines())
@@ -46,7 +46,7 @@ def dump(args: argparse.Namespace) -> int:
 
 
 def conf(args: argparse.Namespace) -> int:
-    """1 if nothing would be loaded, or something would fail."""
+    """List configurations; returns 1 if none would be loaded, or one is invalid."""
     if args.profile != "v1.36":
         return _older_choice(args)
     fates = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)

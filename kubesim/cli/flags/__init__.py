@@ -1,1 +1,1 @@
-"""Flags that several commands share."""
+"""Flags shared by several commands."""

@@ -1,7 +1,7 @@
-"""The flags that say what the kubelet of a run is like: `--config`, and the kubelet's own.
+"""Flags that configure the kubelet of a run: `--config`, and the kubelet's own flags.
 
-All of the kubelet's flags for fields of its configuration are taken, so that a real command line can be used as it is;
-`--help` shows those that have an effect here.
+All kubelet flags for configuration fields are accepted, so a real command line works unchanged. `--help` lists those
+that have an effect.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 
 def spell_out(arguments: Sequence[str]) -> list[str]:
-    """As for the kubelet: a switch by itself means true, and what follows it is another argument."""
+    """Rewrite switches as the kubelet parses them: `--flag` means `--flag=true`, and the next argument is separate."""
     return [f"{argument}=true" if argument in _BOOLEANS else argument for argument in arguments]
 
 
 def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
-    """What the command line says about the kubelet, and which of the machine's things a scenario may use."""
+    """The Overlay of the kubelet flags, and the host paths that a scenario may use."""
     from kubesim.scenario.load.host_access import CNI, CRI, PLUGIN_DIR, RUNTIME
     from kubesim.scenario.load.overlay import make_overlay
 

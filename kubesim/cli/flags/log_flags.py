@@ -1,7 +1,7 @@
-"""The flags of commands that write a log: `--log`, `--log-format`, `--log-verbosity`.
+"""Flags of commands that write a log: `--log`, `--log-format`, `--log-verbosity`.
 
-For `run` the kubelet's own configuration (`logging.format`, `logging.verbosity`, and so its flags `--logging-format`
-and `--v`) gives the defaults.
+For `run`, the kubelet's configuration (`logging.format`, `logging.verbosity`, and the flags `--logging-format` and
+`--v`) sets the defaults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubesim.trace.klog.logger import KubeletLogger
 
 FORMS = ("text", "json")
-USUAL_VERBOSITY = 2  # the level at which most installations run their kubelets
+USUAL_VERBOSITY = 2  # the usual level of kubelets
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +43,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def file_name(args: argparse.Namespace) -> str:
-    """The file of the log; empty if there is none."""
+    """The log file name; empty if there is none."""
     return options.chosen(args.log, "KUBESIM_LOG", str) or ""
 
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[LogFile]:
-    """The log that the flags request. A file that cannot be written is a usage error."""
+    """Open the requested log. A file that cannot be written is a usage error."""
     name = file_name(args)
     if not name and (args.log_format is not None or args.log_verbosity is not None):
         raise UsageError("--log-format and --log-verbosity need --log FILE")
@@ -64,7 +64,7 @@ def opened(args: argparse.Namespace) -> Iterator[LogFile]:
 
 
 class LogFile:
-    """Makes loggers that all write to the file of the flags, if there is one."""
+    """Creates loggers that write to the log file, if there is one."""
 
     def __init__(self, args: argparse.Namespace, file: _File | None) -> None:
         self._file = file
@@ -72,7 +72,7 @@ class LogFile:
         self._verbosity = options.chosen(args.log_verbosity, "KUBESIM_LOG_VERBOSITY", options.whole_number)
 
     def sinks(self, scenario: Scenario, start: int | None = None) -> tuple[Sink, ...]:
-        """The sink that writes the log of a run that began at `start`; none without `--log`."""
+        """The sink that logs a run which began at `start`; none without `--log`."""
         if self._file is None:
             return ()
         from kubesim.clock.clock import VIRTUAL_START
@@ -86,7 +86,7 @@ class LogFile:
         return (KlogSink(logger, VIRTUAL_START if start is None else start, several_nodes=len(spec.nodes) > 1),)
 
     def logger(self) -> KubeletLogger | None:
-        """The logger of a command that has no scenario; None without `--log`."""
+        """The logger of a command without a scenario; None without `--log`."""
         return None if self._file is None else self._logger("text", 0, ())
 
     def _logger(self, form: str, verbosity: int, secrets: Iterator[str] | tuple[str, ...]) -> KubeletLogger:
@@ -98,7 +98,7 @@ class LogFile:
 
 
 class _File:
-    """The file of a log. A failed write ends the log and not the run; it is reported at the end."""
+    """A log file. A failed write stops the log, not the run, and is reported at the end."""
 
     def __init__(self, name: str) -> None:
         self.problem: OSError | None = None
@@ -117,7 +117,7 @@ class _File:
             self.problem = error
 
     def flush(self) -> None:
-        """Every write is flushed."""
+        """No effect: every write is flushed."""
 
     def close(self) -> None:
         if self._out is sys.stderr:

@@ -1,4 +1,6 @@
-"""The flags that say what `kubesim run` plays: each file by itself, or with `-f` all files and directories as one."""
+"""Flags that select the input of `kubesim run`: each file is a run of its own, or `-f` combines files and
+directories.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def settle(args: argparse.Namespace) -> None:
-    """`--logs FILE` without another file: the name is that of the file."""
+    """`--logs FILE` without another file: FILE is the input."""
     if not args.files and not args.filename:
         if not args.logs:
             raise UsageError("give a FILE, or -f and a file or directory (see kubesim run --help)")
@@ -57,8 +59,9 @@ def load(
     quiet: bool = False,
     added: Sequence[AddedItem] = (),
 ) -> list[tuple[str, Scenario]]:
-    """The runs, each with a name for its report; `quiet` without warnings, `added` with these steps and faults. Raises
-    UsageError for the first mistake."""
+    """The runs, each with a name for its report. `quiet`: no warnings; `added`: extra steps and faults. Raises
+    UsageError for the first error.
+    """
     from kubesim.scenario.load.loader import load_runs
 
     how: Any = {"strict": args.strict, "warn": _ignore if quiet else _warn, "added": added}
@@ -84,11 +87,11 @@ def _warn(text: str) -> None:
 
 
 def _ignore(text: str) -> None:
-    """They were printed before."""
+    """Ignore warnings that were already printed."""
 
 
 def _found(file: str) -> str:
-    """A file, or the name of a bundled scenario."""
+    """A file, or a bundled scenario by name."""
     from kubesim.shipped import scenario_file, scenario_names
 
     found = scenario_file(file)

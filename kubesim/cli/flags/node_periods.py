@@ -1,4 +1,4 @@
-"""The flags of commands that explain a real kubelet: where its configured periods come from."""
+"""Flags of commands that explain a real kubelet: the source of its configured periods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def from_file(args: argparse.Namespace) -> KubeletPeriods:
-    """The periods of `--config FILE`; without it the kubelet's defaults."""
+    """The periods in `--config FILE`, or the kubelet's defaults."""
     from kubesim.attach.explain.periods import DEFAULT_PERIODS
     from kubesim.attach.reading.node_configuration import periods_from_file
 
@@ -27,7 +27,7 @@ def from_file(args: argparse.Namespace) -> KubeletPeriods:
 
 
 async def of_node(args: argparse.Namespace, transport: Transport, node: str) -> KubeletPeriods:
-    """With `--configz` those that the kubelet of this node reports, else those of `--config`."""
+    """With `--configz` the periods that the node's kubelet reports, else those of `--config`."""
     from kubesim.attach.reading.node_configuration import periods_from_node
 
     return await periods_from_node(transport, node) if args.configz and node else from_file(args)

@@ -1,6 +1,6 @@
-"""Options that several commands have, and where their values come from: the flag, else the environment.
+"""Options shared by several commands; each falls back to an environment variable.
 
-Settings in neither of them are None: then the scenario decides, then the configuration, then the default.
+An option without a value is None. Then the scenario, the configuration or the default applies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
 
 def one_of(names: Sequence[str]) -> Callable[[str], str]:
-    """For a flag that takes one of these, and for the variable of the environment that stands for it."""
+    """The argparse type of an enumeration, also used for its environment variable."""
 
     def check(text: str) -> str:
         if text not in names:
@@ -39,12 +39,12 @@ def add_stepping(parser: argparse._ActionsContainer, what: str) -> None:
 
 
 def stepping_flag(args: argparse.Namespace) -> str:
-    """The one that is set, or empty."""
+    """The stepping flag that is set, or empty."""
     return "--tui" if args.tui else "--step" if args.step else ""
 
 
 def whole_number(text: str) -> int:
-    """A seed: 0, 1, 2 ..."""
+    """The argparse type of a seed: 0, 1, 2, ..."""
     try:
         number = int(text)
     except ValueError:
@@ -55,7 +55,7 @@ def whole_number(text: str) -> int:
 
 
 def positive_number(text: str) -> float:
-    """A speed: virtual seconds for each second on the wall."""
+    """The argparse type of a speed: virtual seconds per real second."""
     try:
         number = float(text)
     except ValueError:
@@ -66,7 +66,7 @@ def positive_number(text: str) -> float:
 
 
 def duration(text: str) -> int:
-    """Microseconds from a duration in Go's format: 90s, 1m30s, 250ms, 2h."""
+    """Microseconds of a duration in Go's format: 90s, 1m30s, 250ms, 2h."""
     from kubesim.golang.durations import parse_duration
 
     try:
@@ -79,7 +79,7 @@ def duration(text: str) -> int:
 
 
 def request_timeout(text: str) -> int:
-    """Microseconds from a timeout as kubectl takes it: whole seconds, or a duration in Go's format; 0 is none."""
+    """Microseconds of a kubectl timeout: whole seconds or a duration in Go's format; 0 means none."""
     from kubesim.golang.durations import MAX_DURATION, parse_duration
 
     try:
@@ -103,13 +103,13 @@ def add_request_timeout(parser: argparse.ArgumentParser) -> None:
 
 
 def request_timeout_s(args: argparse.Namespace) -> float | None:
-    """In seconds; None: wait forever."""
+    """The timeout in seconds; None: wait forever."""
     given: int | None = args.request_timeout
     return DEFAULT_REQUEST_TIMEOUT_S if given is None else given / 1_000_000 or None
 
 
 def gate_settings(text: str) -> dict[str, bool]:
-    """`A=true,B=false`, with the words for true and false that Go knows."""
+    """Parse `A=true,B=false`, with Go's spellings of booleans."""
     settings = {}
     for pair in text.split(","):
         if not pair.strip():
@@ -124,7 +124,7 @@ def gate_settings(text: str) -> dict[str, bool]:
 
 
 def chosen(flag: T | None, variable: str, parse: Callable[[str], T]) -> T | None:
-    """The flag if it was given, else the environment variable if it is set."""
+    """The flag if given, else the environment variable if set."""
     if flag is not None:
         return flag
     text = os.environ.get(variable, "")
@@ -142,7 +142,7 @@ def add_seed(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
 
 
 def _times(help: str, twice: bool) -> dict[str, Any]:
-    """For a flag that a comparison takes twice: once for each side."""
+    """The argparse action of a flag that may be given twice, once for each side of a comparison."""
     return (
         {"action": "append", "default": [], "help": f"{help}; give it twice, once for each side"}
         if twice

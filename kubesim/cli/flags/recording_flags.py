@@ -1,4 +1,4 @@
-"""The flags of `kubesim attach` that record a node and replay a recording, and which other flags go with them."""
+"""Flags of `kubesim attach` that record a node or replay a recording, and the flags they exclude."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
-# Flags that need a cluster: a recording takes its place.
+# Flags that need a cluster, which a recording replaces.
 _OF_A_CLUSTER = (
     "node", "record", "kubeconfig", "context", "once", "duration", "serve", "references", "runtime", "request_timeout",
     "log", "agent", "configz",
@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace, output: str) -> None:
-    """Refuse flags that have no effect together."""
+    """Reject flags that have no effect together."""
     if args.replay is None:
         for name, flag in (("late_by", "--from"), ("every", "--every")):
             if getattr(args, name) is not None:

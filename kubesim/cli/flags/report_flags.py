@@ -1,4 +1,4 @@
-"""`kubesim run --report FILE.html`: the run as one page that shows every decision, and the cluster at each moment."""
+"""`kubesim run --report FILE.html`: writes the run as a page with every decision, and the cluster at any time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cli.pictures.report import ReportedRun
     from kubesim.cluster.saved.lines import RunHeader
     from kubesim.kubelet.server import Pages, Serving
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
 
@@ -33,7 +33,7 @@ def check(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario]]) -
 
 
 def check_file(path: str) -> None:
-    """A name that cannot be written is a mistake before anything runs."""
+    """Reject a file that cannot be written before anything runs."""
     try:
         with open(path, "a", encoding="utf-8"):
             pass
@@ -42,7 +42,7 @@ def check_file(path: str) -> None:
 
 
 class ReportingRun:
-    """The page of a run, if one is wanted."""
+    """The report of a run, if requested."""
 
     def __init__(self, path: str | None, header: RunHeader) -> None:
         self._path, self._header = path, header
@@ -56,7 +56,7 @@ class ReportingRun:
         return () if self._run is None else self._run.sinks()
 
     def pages(self) -> Pages | None:
-        """What a server shows during the run."""
+        """The pages to serve during the run."""
         if self._run is None or self._path is None:
             return None
         from kubesim.cli.pictures.live_report import LiveReport
@@ -72,7 +72,7 @@ class ReportingRun:
         write_report(self._path, self._run, self._header, result)
 
     def finish_attached(self, lines: Sequence[str]) -> None:
-        """A run beside a real kubelet ends with these lines."""
+        """Write the report of a run beside a real kubelet, with these summary lines."""
         if self._run is None or self._path is None:
             return
         from kubesim.cli.pictures.report import write_attached_report
@@ -81,7 +81,7 @@ class ReportingRun:
 
 
 def serving(address: tuple[str, int] | None, pages: Pages | None) -> Serving | None:
-    """The server of --serve; with --report it has the page, which follows the run."""
+    """The server of --serve; with --report it also serves the page during the run."""
     if address is None:
         return None
     from kubesim.kubelet.server import Serving

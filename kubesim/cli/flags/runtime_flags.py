@@ -1,4 +1,4 @@
-"""The flags that say what pods keep running: which runtime, and where its CNI plugins and their configurations are."""
+"""Flags that select the container runtime, its CNI plugins and their configurations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Those that do not make the machine itself a node."""
+    """Add the flags that do not make the host itself a node."""
     group = parser.add_argument_group("the container runtime", "These flags override the scenario.")
     group.add_argument(
         "--runtime",
@@ -105,7 +105,7 @@ def _add_network_plugin(parser: argparse.ArgumentParser) -> None:
 
 
 def host_state(args: argparse.Namespace) -> str:
-    """The state directory of a node that is the host itself; empty for a private one."""
+    """The state directory of a node that is the host itself; empty for a private node."""
     if not args.host_network_node:
         if args.state:
             raise UsageError("--state needs --host-network-node: a private node leaves nothing behind")
@@ -119,7 +119,7 @@ def node_state(given: str | None) -> str:
 
 
 def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any], dict[str, Any]]:
-    """The runtime, if one was chosen, and what was said about pod networks and a real runtime."""
+    """The selected runtime (None if no flag is given), and the settings of pod networks and of a real runtime."""
     given = {
         "network": args.cni_network,
         "conf_dir": args.cni_conf_dir or os.environ.get("KUBESIM_CNI_CONF_DIR"),

@@ -1,4 +1,4 @@
-"""`kubesim run --save FILE`: the whole run in a file, for `kubesim get`, `describe`, `logs`, `events` and `diff`."""
+"""`kubesim run --save FILE`: saves the whole run for `kubesim get`, `describe`, `logs`, `events` and `diff`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
     from kubesim.cluster.saved.lines import RunHeader
     from kubesim.cluster.saved.observer import SavedRunWriter
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
 
@@ -45,7 +45,7 @@ def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario
 def opened(args: argparse.Namespace, *, paced: bool) -> Iterator[SavingRun]:
     """The file is opened before the run, so that a wrong name is a usage error immediately.
 
-    A paced run is written line by line, so that others can read it while it continues.
+    A paced run is written line by line, so that others can read the file during the run.
     """
     if args.save is None:
         yield SavingRun(None)
@@ -60,7 +60,7 @@ def opened(args: argparse.Namespace, *, paced: bool) -> Iterator[SavingRun]:
 
 
 class SavingRun:
-    """Where a run is written, if anywhere."""
+    """The file in which a run is saved, if any."""
 
     def __init__(self, writer: SavedRunWriter | None) -> None:
         self._writer = writer
@@ -74,7 +74,7 @@ class SavingRun:
         return (RunObserver(self._writer),)
 
     def finish(self, result: RunResult) -> None:
-        """A run that was interrupted has no end."""
+        """End the file. An interrupted run has no last line."""
         if self._writer is not None and not result.interrupted:
             self._writer.end(result.duration, result.ok, result.trace_hash)
 

@@ -1,7 +1,6 @@
-"""The flags of `kubesim run` that write measurements: `--metrics` and `--otlp`.
+"""Flags of `kubesim run` that write metrics and traces: `--metrics` and `--otlp`.
 
-Files are opened before the run, so that a wrong name is a usage error immediately. Nothing is sent while a run
-continues.
+Files are opened before the run, so that a wrong name is a usage error immediately. Nothing is sent during a run.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import RunResult
+    from kubesim.scenario.ending.result import RunResult
     from kubesim.scenario.language.document import Scenario
     from kubesim.trace import Sink
     from kubesim.trace.spans.export import SpanWriter
@@ -40,7 +39,7 @@ def check_runs(args: argparse.Namespace, runs: int) -> None:
 
 
 def check_together(args: argparse.Namespace) -> None:
-    """Flags that exclude each other."""
+    """Reject flags that exclude each other."""
     if args.metrics == "-" and args.output:
         raise UsageError("--metrics - and --output both write to stdout: give --metrics a FILE")
     step = options.stepping_flag(args)
@@ -50,7 +49,7 @@ def check_together(args: argparse.Namespace) -> None:
 
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Telemetry]:
-    """What the flags request; spans are sent at the end."""
+    """Open the requested files. Spans are sent at the end."""
     with ExitStack() as files:
         metrics = _open("--metrics", args.metrics, files) if args.metrics is not None else None
         spans = _span_writer(args.otlp, files) if args.otlp is not None else None
@@ -60,15 +59,15 @@ def opened(args: argparse.Namespace) -> Iterator[Telemetry]:
 
 
 class Telemetry:
-    """Where metrics and spans of runs are written."""
+    """The destinations of metrics and spans."""
 
     def __init__(self, metrics: TextIO | None, spans: SpanWriter | None) -> None:
         self._metrics = metrics
         self._spans = spans
-        self._sink: SpanSink | None = None  # of the present run
+        self._sink: SpanSink | None = None  # of the current run
 
     def sinks(self, scenario: Scenario, seed: int | None) -> tuple[Sink, ...]:
-        """The sink for the spans of a run, if they are requested."""
+        """The sink for spans, if requested."""
         if self._spans is None:
             return ()
         from kubesim.clock.clock import VIRTUAL_START
@@ -85,7 +84,7 @@ class Telemetry:
         return (self._sink,)
 
     def finish(self, result: RunResult) -> None:
-        """A run is over: write its metrics and the rest of its spans."""
+        """Write the metrics and remaining spans of a finished run."""
         if self._sink is not None:
             self._sink.flush()
         if self._metrics is not None:

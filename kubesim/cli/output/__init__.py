@@ -1,1 +1,1 @@
-"""What commands print: progress, the result of a run, networks."""
+"""Output of commands: progress, results of runs, networks."""

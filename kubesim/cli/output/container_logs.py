@@ -1,4 +1,4 @@
-"""`kubesim run --logs`: the output of containers after a run, as `kubectl logs --prefix` prints it."""
+"""`kubesim run --logs`: prints container output after a run, as `kubectl logs --prefix` does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kubesim.trace.records import LogOutput
 
 
 class ContainerLogs:
-    """Collects the lines of one run. `wanted` is `POD[:CONTAINER]`, empty for all; None: nothing is requested."""
+    """Collects the lines of one run. `wanted` is `POD[:CONTAINER]`, empty for all, None for nothing."""
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = wanted
         pod, _, self._container = (wanted or "").partition(":")
         self._pod = pod if "/" in pod else f"default/{pod}"
-        self._lines: dict[tuple[str, str], list[str]] = {}  # by pod and container, in the order of their first lines
+        self._lines: dict[tuple[str, str], list[str]] = {}  # by (pod, container), in order of their first line
 
     def sinks(self) -> tuple[Sink, ...]:
         return () if self._wanted is None else (self,)

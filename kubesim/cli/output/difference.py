@@ -1,4 +1,4 @@
-"""What `kubesim diff` prints: the first difference, the rule behind it, and a table of the pods; or JSON."""
+"""The output of `kubesim diff`: the first difference, the rule behind it, and a table of pods; or JSON."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kubesim.trace.compare.lives import PodLife
 from kubesim.trace.stepping.stepper import record_text
 
 WIDTH = 110
-MOST_FIELDS = 6  # of a record that are shown
-MOST_VALUES = 12  # gates and rules that are named where none could be singled out
+MOST_FIELDS = 6  # maximum length of a record's text
+MOST_VALUES = 12  # gates and rules listed if no single one explains the difference
 _COLUMNS = ("POD", "PHASE", "RESTARTS", "READY", "ENDED", "GONE", "EVENTS")
 
 
@@ -76,7 +76,7 @@ def _first(difference: RunDifference, first: FirstDifference) -> Iterator[str]:
 
 
 def _side(label: str, record: Record | None, chain: Sequence[Record], *, lacks: bool) -> Iterator[str]:
-    """`lacks`: the other side has a record here that this side has not."""
+    """One side of a difference. `lacks`: only the other side has a record here."""
     if record is None:
         yield f"  {label}  no further record"
         return
@@ -93,7 +93,7 @@ def _side(label: str, record: Record | None, chain: Sequence[Record], *, lacks: 
 
 
 def _chain(label: str, chain: Sequence[Record]) -> Iterator[str]:
-    """What led to a record, the nearest cause first."""
+    """The causes of a record, nearest first."""
     for cause in chain:
         yield from _wrapped(_line(cause), f"{label}from     ")
         label = " " * len(label)
@@ -133,7 +133,7 @@ def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
 
 
 def _further(difference: RunDifference) -> Iterator[str]:
-    """The causes of the other differences, in order of appearance."""
+    """The causes of later differences, in order of appearance."""
     yield "Further differences, each with the values above it made equal"
     for first, finding in difference.further:
         pod = f", pod {first.pod.removeprefix('default/')}" if first.pod else ""
@@ -147,7 +147,7 @@ def _further(difference: RunDifference) -> Iterator[str]:
 
 
 def _versions(difference: RunDifference) -> tuple[str, str]:
-    """The two sides by their versions, or by what else is different."""
+    """The labels of the two sides: versions, or the flags that differ."""
     profiles = [played.scenario.spec.profile for played in _played(difference) if played.scenario is not None]
     if len({*profiles}) == 2:
         return profiles[0], profiles[1]

@@ -1,4 +1,4 @@
-"""`EffectSink`: prints what has no effect here, each line once for a command, however many runs it makes."""
+"""`EffectSink`: prints fields without effect, each line once per command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real networks of a run, drawn: each node with its links, bridges and routes, and the pods at the other ends."""
+"""The real networks of a run as text: each node with links, bridges, routes, and the pods attached to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
     cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     lines = [f"node {picture.node}"]
-    # Some kernels create unused tunnels in every namespace: they are down.
+    # Some kernels create unused tunnels, which are down, in every namespace.
     roots = [link for link in own["links"] if link["up"] and not link["master"]]
     branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in routes(own)]
     for number, branch in enumerate(branches):
@@ -26,7 +26,7 @@ def drawing(picture: NetworkPicture) -> list[str]:
 
 
 def _branch(link: Link, picture: NetworkPicture, cables: dict[int, tuple[str, Link]]) -> list[str]:
-    """A link, and what hangs on it: the ports of a bridge, the pod at the end of a cable."""
+    """A link and what is attached to it: ports of a bridge, the pod at the other end of a veth pair."""
     lines = [link_text(link, picture.own)]
     if link["index"] in cables:
         pod, other = cables[link["index"]]

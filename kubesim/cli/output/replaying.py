@@ -1,4 +1,4 @@
-"""`kubesim attach --replay FILE`: one line for each divergence, a table of predictions, the sum as last line."""
+"""`kubesim attach --replay FILE`: prints each divergence, a table of predictions, and a summary."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXIT_DIVERGED = 3
 
 
 def replay_file(args: argparse.Namespace, output: str) -> int:
-    """The exit code: 3 if there was a divergence."""
+    """Replay a recording. Returns 3 if there was a divergence."""
     recording = read_recording(args.replay)
     late_by, every = args.late_by or 0, args.every or 0
     if late_by and recording.begin + late_by >= recording.end:
@@ -71,7 +71,7 @@ class _Text:
         print(printable(divergence_line(divergence, self._recording, excused)), flush=True)
 
     def problem(self, text: str) -> None:
-        """A gap of the recording is no trouble of the current version."""
+        """Gaps in the recording are no problem of the current version."""
 
 
 class _Lines(_Text):

@@ -1,4 +1,4 @@
-"""What `kubesim run` writes: the trace in one of three forms, and how each run ended."""
+"""The output of `kubesim run`: the trace in one of three formats, and the result of each run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from collections import Counter
 from typing import Any, Protocol, TextIO
 
 from kubesim.api.timestamps import MILLISECOND
-from kubesim.app import RunResult
 from kubesim.golang.json import printable_json
 from kubesim.golang.text import duration, printable
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
 
-MOST_PODS = 10  # that are named one by one
+MOST_PODS = 10  # items listed by name
 _FAILED = {
     "expectation": "FAILED",
     "step": "step FAILED",
     "invariant": "invariant VIOLATED",
+    "convergence": "NO CONVERGENCE",
     "deadlock": "DEADLOCK",
 }
 _TIME = re.compile(r"^deleted at [\d.]+ s,")
@@ -29,7 +30,7 @@ NARROWEST, WIDEST, NO_TERMINAL = 60, 160, 120  # columns
 
 
 class Report(Protocol):
-    """A sink that is also notified of the start of a run and of its result."""
+    """A sink that also gets the start and the result of a run."""
 
     def begin(self, file: str, *, nodes: bool = False) -> None: ...
     def record(self, record: Record) -> None: ...
@@ -38,7 +39,7 @@ class Report(Protocol):
 
 
 class TextReport:
-    """A timeline to read, and a summary. Colours only on a terminal, and not where NO_COLOR is set."""
+    """A readable timeline and a summary. Coloured only on a terminal, unless NO_COLOR is set."""
 
     def __init__(self, out: TextIO, level: Level, *, several: bool, attached: bool = False) -> None:
         self._out = out
@@ -49,7 +50,7 @@ class TextReport:
         self._flush = out.isatty()
 
     def begin(self, file: str, *, nodes: bool = False) -> None:
-        """`nodes`: there are several, so every line names its own."""
+        """Start a run. `nodes`: with several nodes, every line names its node."""
         if self._several:
             self._out.write(f"# {printable(file)}\n")
         self._console = console(self._out, self._level, attached=self._attached, nodes=nodes)
@@ -68,14 +69,14 @@ class TextReport:
 
 
 def console(out: TextIO, level: Level, *, attached: bool = False, nodes: bool = False) -> ConsoleSink:
-    """As wide as the terminal, coloured if it may be."""
+    """A console with the terminal's width and colour support."""
     width = min(max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, NARROWEST), WIDEST)
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     return ConsoleSink(out, level, width=width, colour=colour, attached=attached, nodes=nodes)
 
 
 def summary(result: RunResult) -> list[str]:
-    """How a run ended, in a few lines."""
+    """The result of a run in a few lines."""
     lines = [_named(name, counts) for name, counts in result.workloads.items()]
     pods = [_named(pod, outcome) for pod, outcome in result.outcomes.items()]
     if len(pods) > MOST_PODS:
@@ -101,7 +102,7 @@ def _named(name: str, outcome: str) -> str:
 
 
 class JsonLinesReport:
-    """Only records, and details if they are wanted."""
+    """Prints records only, and details if requested."""
 
     def __init__(self, out: TextIO, *, details: bool = False) -> None:
         self._out = out
@@ -122,7 +123,7 @@ class JsonLinesReport:
 
 
 class JsonReport:
-    """One JSON object: `{"runs": [{"file", how it ended, "records": [...]}]}`."""
+    """One JSON object: `{"runs": [{"file", result fields, "records": [...]}]}`."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -1,6 +1,6 @@
-"""Text for a terminal: whatever comes from outside (names, messages, plugins, API servers) cannot drive it.
+"""Terminal output: control characters in external text (names, messages, plugins, API servers) are escaped.
 
-JSON is printed as it is, for programs.
+JSON for programs is not escaped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kubesim.golang.text import printable
 
 
 def say(*lines: str) -> None:
-    """Print lines to stdout with control characters escaped; a line break within a line is kept."""
+    """Print lines to stdout with control characters escaped, except line breaks."""
     print(safe("\n".join(lines)))
 
 

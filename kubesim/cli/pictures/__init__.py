@@ -1,1 +1,1 @@
-"""Runs as pictures and as a page: `-o svg`, `-o mermaid`, `--report`."""
+"""Runs as pictures and as an HTML report: `-o svg`, `-o mermaid`, `--report`."""

@@ -1,12 +1,12 @@
-"""`kubesim run -o svg|mermaid|perfetto`: a run as a picture of its timeline and network, as sequence diagrams, or as a
-file for https://ui.perfetto.dev."""
+"""`kubesim run -o svg|mermaid|perfetto`: a run as a picture, as sequence diagrams, or as a file for
+https://ui.perfetto.dev.
+"""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import BinaryIO, TextIO
 
-from kubesim.app import RunResult
 from kubesim.cli.pictures.network import NetworkDrawing
 from kubesim.cluster.saved.history import ObjectChange
 from kubesim.cluster.saved.observer import RunObserver
@@ -14,6 +14,7 @@ from kubesim.cluster.saved.pod_summary import shown_pod
 from kubesim.cluster.store.store import Store
 from kubesim.errors import UsageError
 from kubesim.golang.text import duration, printable
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record
 from kubesim.trace.lanes.bands import LaneSink
 from kubesim.trace.perfetto.encode import encoded
@@ -23,7 +24,7 @@ from kubesim.trace.pictures.timeline import Timeline
 
 
 class SvgReport:
-    """One picture: the pods' lanes, and below them the networks of the nodes if they are real ones."""
+    """One picture: the lanes of the pods, and the real networks of the nodes."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -81,7 +82,7 @@ def check_perfetto(out: TextIO) -> None:
 
 
 class PerfettoReport:
-    """Written when the run is over."""
+    """A Perfetto trace, written at the end of the run."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out

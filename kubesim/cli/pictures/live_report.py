@@ -1,7 +1,7 @@
-"""The report of a run in progress, over HTTP: a page that requests what has been added since it asked last.
+"""The report of a run in progress, over HTTP: the page polls for new records.
 
-`/report` is the page, `/report/data?after=MARK` what a run has added since that mark (`trace/report/mark.py`). A page
-that has been following gets the end of the run before the server closes.
+`/report` is the page. `/report/data?after=MARK` is the data added since that mark (`trace/report/mark.py`). An open
+page gets the end of the run before the server closes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kubesim.kubelet.server import JSON, TEXT, Answer
 from kubesim.trace.report.mark import Mark, parse_mark
 from kubesim.trace.report.page_file import page
 
-PERIOD_S = 1.0  # between two questions of a page
-FOLLOWED_S = 5.0  # a page that has polled within this time counts as open, and is waited for that long
+PERIOD_S = 1.0  # polling interval of a page
+FOLLOWED_S = 5.0  # a page that polled within this time counts as open; the server waits this long for it
 HTML = "text/html; charset=utf-8"
 _WRONG: Answer = (HTTPStatus.BAD_REQUEST, TEXT, "400 bad request: after=MARK is the mark of an earlier answer\n")
 _UNKNOWN: Answer = (HTTPStatus.NOT_FOUND, TEXT, "404 page not found; there are /report and /report/data?after=MARK\n")
 
 
 class LiveReport:
-    """The pages of one run; `file` is where the finished report is written."""
+    """The report of one run; `file` receives the finished report."""
 
     path = "/report"
 
@@ -53,7 +53,7 @@ class LiveReport:
         return HTTPStatus.OK, JSON, json.dumps(answer, separators=(",", ":"))
 
     async def ended(self) -> None:
-        """Wait briefly until an open page has polled again, and a moment for further pages."""
+        """Wait briefly until an open page has polled again, and a moment for other pages."""
         self._ended, end = True, self._watch.seconds()
         if self._asked is None or end - self._asked > FOLLOWED_S:
             return

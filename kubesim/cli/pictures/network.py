@@ -1,4 +1,4 @@
-"""The real networks of a run as elements of an SVG picture: each node with its bridges, and the pods at their ports."""
+"""The real networks of a run in an SVG picture: each node with its bridges and pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POD_WIDTH = (WIDTH - 4 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
 
 
 class NetworkDrawing:
-    """`elements` are for a group whose top is at 0."""
+    """SVG elements for a group that starts at y = 0."""
 
     def __init__(self, pictures: Sequence[NetworkPicture]) -> None:
         self.elements: list[str] = []
@@ -44,7 +44,7 @@ class NetworkDrawing:
     def _pods(
         self, out: list[str], pods: Sequence[tuple[str, dict[str, Any], str]], picture: NetworkPicture, bar: float
     ) -> float:
-        """The boxes of the pods at a bridge, each with its cable; the answer is where they end."""
+        """Draw the boxes of the pods at a bridge with their cables; returns the y position below them."""
         y = bar
         for first in range(0, len(pods), COLUMNS):
             row = pods[first : first + COLUMNS]
@@ -66,7 +66,7 @@ class NetworkDrawing:
 
 
 def _links(picture: NetworkPicture) -> Iterator[tuple[dict[str, Any], list[tuple[str, dict[str, Any], str]]]]:
-    """Each bridge or other link of a node that is no port, with the pods at it: name, link, and the port's name."""
+    """Each link of a node that is not a port, and its pods: name, link, port name."""
     ends = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in cable_ends(seen)}
     links = picture.own["links"]
     for link in links:

@@ -1,5 +1,5 @@
-"""The pod workers' state machine as a diagram, found by asking it: each state gets every input, and each result is a
-transition. So the picture is what `state.py` does, and cannot differ from it.
+"""The state diagram of the pod workers, derived by applying every input to every state. It therefore always matches
+`state.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.trace.pictures.mermaid import words
 from kubesim.values import value_object
 
-UNKNOWN = "[*]"  # Mermaid's word for the begin and the end
+UNKNOWN = "[*]"  # Mermaid's name of the start and end state
 _UID = "uid"
 
 
@@ -50,7 +50,7 @@ def _housekeeping(pods: PodSyncStatuses) -> None:
 
 
 def _ended(state: str, complete: Callable[[PodSyncStatuses], object]) -> Callable[[PodSyncStatuses], None]:
-    """The end of a sync: only a worker in this state has such a sync."""
+    """The end of a sync; valid only in this state."""
 
     def end(pods: PodSyncStatuses) -> None:
         if state_of(pods) == state:
@@ -87,8 +87,8 @@ def state_of(pods: PodSyncStatuses) -> str:
 
 
 def transitions() -> list[Transition]:
-    """Every transition that an input causes, from the reachable states."""
-    ways: dict[str, tuple[str, ...]] = {UNKNOWN: ()}  # to each state the shortest way: inputs
+    """All transitions from the reachable states."""
+    ways: dict[str, tuple[str, ...]] = {UNKNOWN: ()}  # state -> the shortest inputs that lead to it
     found: list[Transition] = []
     todo = [UNKNOWN]
     while todo:
@@ -113,7 +113,7 @@ def _after(inputs: tuple[str, ...]) -> PodSyncStatuses:
 
 
 def mermaid() -> list[str]:
-    """A Mermaid state diagram; inputs with the same effect share an arrow."""
+    """A Mermaid state diagram; inputs with the same transition share an arrow."""
     arrows: dict[tuple[str, str], list[str]] = {}
     for each in transitions():
         arrows.setdefault((each.state, each.next), []).append(each.input)

@@ -1,4 +1,4 @@
-"""The page of `--report`: what a run gave, put together and written."""
+"""The page of `--report`: collects the data of a run and writes the file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubesim import __version__
-from kubesim.app import RunResult
 from kubesim.cli.output.report import summary
 from kubesim.cli.pictures.network import NetworkDrawing
 from kubesim.cluster.saved.history import ObjectChange
@@ -15,6 +14,7 @@ from kubesim.cluster.saved.observer import RunObserver
 from kubesim.cluster.saved.pod_summary import shown_pod
 from kubesim.cluster.saved.rows import RowTimeline
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
+from kubesim.scenario.ending.result import RunResult
 from kubesim.trace import Record, Sink
 from kubesim.trace.pictures.svg import escaped
 from kubesim.trace.pictures.timeline import WIDTH
@@ -27,7 +27,7 @@ _MOST_LINES, _MOST_FAILED = 5, 3
 
 
 class ReportedRun:
-    """Collects a run for a page, and listens to its objects; pass its `sinks` to the run."""
+    """Collects the data of a run, and follows its objects; pass its `sinks` to the run."""
 
     def __init__(self, header: RunHeader, label: str = "") -> None:
         self._header, self._label = header, label
@@ -38,7 +38,7 @@ class ReportedRun:
         return self._data, self._observer
 
     def record(self, record: Record) -> None:
-        """Records are only written to the data."""
+        """Ignored: records are part of the data already."""
 
     def change(self, change: ObjectChange) -> None:
         self._rows.change(change)
@@ -49,11 +49,11 @@ class ReportedRun:
         return {**self._about(), **self._data.data(end), "tables": self._rows.data()}
 
     def nothing_yet(self) -> dict[str, Any]:
-        """The data before the first record, for a page that requests the rest."""
+        """The data before the first record, for a page that polls for the rest."""
         return {**self._about(), **run_data([]), "tables": []}
 
     def since(self, mark: Mark) -> tuple[dict[str, Any], Mark]:
-        """What has been added since a mark, and the mark of now."""
+        """The data added since a mark, and the new mark."""
         added = {**self._data.since(mark, self.elapsed()), "from": mark.t, "tables": self._rows.since(mark.t)}
         return added, self._data.mark(max(self._data.seen_t, self._rows.t))
 
@@ -76,7 +76,7 @@ def write_report(path: str, run: ReportedRun, header: RunHeader, result: RunResu
 
 
 def outcome_of(lines: Sequence[str]) -> list[dict[str, Any]]:
-    """The lines of a summary that a page has place for: failures first, then what was counted, then pods."""
+    """The summary lines that fit on the page: failures, counts, pods."""
     *about, counted = lines
     failed = [line for line in about if any(bad in line for bad in _BAD)]
     chosen = [*failed[:_MOST_FAILED], counted, *(line for line in about if line not in failed)][:_MOST_LINES]
@@ -84,7 +84,7 @@ def outcome_of(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def write_attached_report(path: str, run: ReportedRun, header: RunHeader, lines: Sequence[str]) -> None:
-    """Of a run beside a real kubelet, and how the two compared."""
+    """Write the report of a run beside a real kubelet, with the comparison."""
     title = f"kubelet {header.profile} beside the one of {', '.join(header.nodes)}"
     outcome = [{"text": line, "failed": False} for line in lines[:4]]
     write(path, page(f"{title}: kubesim report", page_data(title, outcome, [run.data(run.elapsed())])))
@@ -93,13 +93,13 @@ def write_attached_report(path: str, run: ReportedRun, header: RunHeader, lines:
 def write_comparison(
     path: str, title: str, runs: Sequence[dict[str, Any]], lines: Sequence[str], first: Sequence[int]
 ) -> None:
-    """Two runs side by side; `first` are the numbers of the first records that differ, 0: there is none."""
+    """Write two runs side by side. `first` are the numbers of the first differing records, or 0."""
     data = page_data(title, [], runs, lines, first)
     write(path, page(f"{title}: kubesim diff", data))
 
 
 def saved_data(label: str, records: Sequence[Record]) -> dict[str, Any]:
-    """Of a trace that was saved: its objects are not known."""
+    """The data of a saved trace, which has no objects."""
     nodes = list(dict.fromkeys(record.node for record in records if record.node))
     return {"label": label, "profile": "", "nodes": nodes, **run_data(records), "tables": []}
 
@@ -116,7 +116,7 @@ def page_data(
 
 
 def drawing(pictures: Sequence[NetworkPicture]) -> str:
-    """The networks as SVG for the page, which has the style for it."""
+    """The networks as SVG without style, which the page provides."""
     drawn = NetworkDrawing(pictures)
     if not drawn.elements:
         return ""

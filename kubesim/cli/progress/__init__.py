@@ -1,1 +1,1 @@
-"""Progress of long commands on stderr: a view on a terminal, plain lines elsewhere."""
+"""Progress of long commands on stderr: an updated view on a terminal, plain lines elsewhere."""

@@ -1,4 +1,4 @@
-"""What happens while corpora run: a progress bar on a terminal, and our answers written to files."""
+"""Progress of conformance corpora: a bar on a terminal, and kubesim's answers written to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLEAR = "\r\x1b[K"
 
 
 class Observer(ProgressListener):
-    """Use it as a context manager: leaving it closes the files and takes the bar away."""
+    """A context manager. On exit it closes the files and removes the bar."""
 
     def __init__(self, emit: Path | None, terminal: TextIO) -> None:
         self._emit = emit
@@ -46,7 +46,7 @@ class Observer(ProgressListener):
             raise UsageError(f"--emit {directory}: {error.strerror}") from None
 
     def _draw(self) -> None:
-        """Only if the picture would change."""
+        """Redraw if the bar changed."""
         if self._terminal is None:
             return
         percent = 100 * self._done // self._total if self._total else 100

@@ -1,4 +1,4 @@
-"""Counts of a run in progress: its pods by what they are doing, records, warnings and the last Event."""
+"""Counts during a run: pods by state, records, warnings, and the last Event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CONTAINERS = ("initContainers", "containers")
 
 
 class RunCounts:
-    """A sink."""
+    """The trace sink that counts."""
 
     def __init__(self) -> None:
         self.records = self.warnings = 0
@@ -40,7 +40,7 @@ class RunCounts:
         return f"{pods}{self.records} records, {warnings}"
 
     def last(self) -> str:
-        """The last Event, in the words of the timeline; empty before the first."""
+        """The last Event as in the timeline; empty before the first."""
         if self._last is None:
             return ""
         about = ":".join(filter(None, (self._last.pod.removeprefix("default/"), self._last.container)))
@@ -48,7 +48,7 @@ class RunCounts:
 
 
 def _state(summary: Mapping[str, Any]) -> str:
-    """What `kubectl get pods` has under STATUS, as one word: the reason why a container waits, or the phase."""
+    """The STATUS of `kubectl get pods` in one word: the waiting reason of a container, or the phase."""
     for kind in _CONTAINERS:
         for container in summary.get(kind, {}).values():
             kind_of_state, _, reason = str(container["state"]).partition("/")

@@ -1,7 +1,7 @@
 """The progress of a long run: virtual and real time, the completed share if the duration is known, and its pods.
 
-On a terminal that is a view of three lines at the bottom, which what is printed pushes down; elsewhere a line on stderr
-every half minute. A run that takes no time shows nothing.
+On a terminal it is a three-line view below the output; elsewhere a line on stderr every half minute. A short run shows
+nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.golang.text import duration
 from kubesim.trace import Record
 
-FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: first time and interval
+FIRST_S, PERIOD_S = 1.0, 0.5  # on a terminal: first delay and interval
 PLAIN_PERIOD_S = 30.0
 BAR = 10  # columns
 STOP = "stop with Ctrl-C"
@@ -25,7 +25,7 @@ UP = "\x1b[A"
 
 
 class RunProgress:
-    """The progress of one run after the other, and a sink of it. One that is `quiet` prints no plain lines."""
+    """The progress of consecutive runs; also a trace sink. With `quiet` it prints no plain lines."""
 
     def __init__(self, out: TextIO, *, quiet: bool = False) -> None:
         self._out = out
@@ -35,7 +35,7 @@ class RunProgress:
         self.begin(None)
 
     def begin(self, *limits: int | None) -> None:
-        """A run that ends after the least of these microseconds; None: when everything is idle."""
+        """Start a run that ends after the smallest of these microseconds; None: when everything is idle."""
         self._limit = min((limit for limit in limits if limit is not None), default=None)
         self._watch = Stopwatch()
         self._counts = RunCounts()
@@ -46,7 +46,7 @@ class RunProgress:
             self._counts.record(record)
 
     def advance(self, elapsed: int) -> None:
-        """So much virtual time has passed."""
+        """Report the elapsed virtual time."""
         real = self._watch.seconds()
         if real < self._next or self._silent:
             return
@@ -60,7 +60,7 @@ class RunProgress:
         self._out.flush()
 
     def _show(self, lines: list[str]) -> None:
-        """Each in one line of the terminal."""
+        """Show the lines, each truncated to the terminal's width."""
         width = shutil.get_terminal_size().columns - 1
         shown = [line if len(line) <= width else line[: width - 1] + "…" for line in lines if line]
         self._out.write("\n".join(shown))
@@ -83,14 +83,14 @@ class RunProgress:
         return f"{done} in {duration(int(real) * SECOND)}{rest}"
 
     def clear(self) -> None:
-        """Take the view away."""
+        """Remove the view."""
         if self._shown:
             self._out.write(CLEAR + (UP + CLEAR) * (self._shown - 1))
             self._out.flush()
             self._shown = 0
 
     def above(self, out: TextIO) -> TextIO:
-        """A stream that prints above the view."""
+        """A stream whose output appears above the view."""
         return cast(TextIO, _Above(out, self)) if self._terminal and out.isatty() else out
 
 

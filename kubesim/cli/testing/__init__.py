@@ -1,1 +1,1 @@
-"""Commands for those who write scenarios as tests: `test`, `scenario`, `completion`."""
+"""Commands for authors of scenario tests: `test`, `scenario`, `completion`."""

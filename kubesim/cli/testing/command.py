@@ -1,4 +1,4 @@
-"""`kubesim test PATH…`: run scenarios as tests, in parallel, and say of each whether it is as expected."""
+"""`kubesim test PATH…`: runs scenarios as tests in parallel, and reports the results."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _refuse(args: argparse.Namespace, found: Collected) -> int:
-    """Every mistake of every file; nothing is run."""
+    """Print the errors of all files; nothing runs."""
     from kubesim.cli.testing.reports import annotation
     from kubesim.errors import InputError
 
@@ -124,7 +124,7 @@ def _refuse(args: argparse.Namespace, found: Collected) -> int:
 
 
 def _check_junit(path: Path | None) -> None:
-    """Before the run: a result that cannot be written is a pity."""
+    """Check before the run that the JUnit file can be written."""
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def _run(args: argparse.Namespace, cases: list[ScenarioCase]) -> SuiteResult:
             for number, result in run_in_processes(cases, partial(play_case, update=args.update), jobs, limit_s):
                 done[number] = result
                 report.progress(len(done), result)
-                while len(reported) in done:  # in the order of the cases, however they come
+                while len(reported) in done:  # in the order of the cases, not of completion
                     reported.append(done[len(reported)])
                     report.result(reported[-1])
         except KeyboardInterrupt:

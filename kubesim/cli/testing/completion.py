@@ -1,4 +1,4 @@
-"""`kubesim completion SHELL`: a script that completes commands, flags, files and names of scenarios."""
+"""`kubesim completion SHELL`: prints a completion script for commands, flags, files and scenario names."""
 
 from __future__ import annotations
 

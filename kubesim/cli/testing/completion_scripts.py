@@ -1,6 +1,6 @@
-"""Completion scripts for bash, zsh and fish, written from the words of the command line. Pure: words in, text out.
+"""Completion scripts for bash, zsh and fish, generated from the command words. Pure: words in, text out.
 
-All three decide the same way: the longest command that the words before the cursor begin with says what may follow.
+All three use the same rule: the longest command before the cursor determines the candidates.
 """
 
 from __future__ import annotations

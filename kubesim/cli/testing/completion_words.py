@@ -1,4 +1,4 @@
-"""What can be completed after each command, read from the parser of the command line."""
+"""Completion candidates of each command, read from the argument parser."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kubesim.values import value_object
 
 Argument = Literal["", "value", "file", "directory", "scenario"]
 _FILES = {"FILE": "file", "PATH": "file", "DIR": "directory", "FOLDER": "directory"}
-_OF_SCENARIOS = ("run", "test", "diff")  # their files may be names of bundled scenarios
+_OF_SCENARIOS = ("run", "test", "diff")  # commands whose files may be bundled scenario names
 
 
 @value_object
 class Flag:
-    """`names` with their dashes; `words` are the values that it takes, `argument` says what kind of value else."""
+    """A flag. `names` include the dashes; `words` are its values, `argument` is the kind of any other value."""
 
     names: tuple[str, ...]
     help: str
@@ -26,8 +26,9 @@ class Flag:
 
 @value_object
 class CommandWords:
-    """A command with its subcommands before it: `scenario fmt`. `words` are its subcommands or fixed arguments, with
-    their help; `argument` is what it takes else."""
+    """A command with its parents: `scenario fmt`. `words` are subcommands or fixed arguments with help; `argument` is
+    the kind of any other argument.
+    """
 
     name: str
     help: str
@@ -64,7 +65,7 @@ def _flags(parser: argparse.ArgumentParser, name: str) -> Iterator[Flag]:
 
 
 def _values(action: argparse.Action) -> tuple[str, ...]:
-    """`text|json`, or the choices of argparse."""
+    """The values in `text|json`, or argparse's choices."""
     if action.choices is not None:
         return tuple(map(str, action.choices))
     metavar = action.metavar if isinstance(action.metavar, str) else ""
@@ -80,5 +81,5 @@ def _argument(action: argparse.Action, command: str) -> Argument:
 
 
 def _short(help: str) -> str:
-    """Up to the first part that explains, and without what a shell would take for its own."""
+    """The first clause of the help, without shell metacharacters."""
     return re.split(r"[;(]", " ".join(help.split()))[0].strip().replace("'", "").replace('"', "").replace("`", "")

@@ -1,4 +1,4 @@
-"""What `kubesim test` prints: lines for people, one JSON object, or lines with annotations for GitHub Actions."""
+"""The output of `kubesim test`: readable lines, one JSON object, or lines with annotations for GitHub Actions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kubesim.testing.results import CaseResult, SuiteResult
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR"}
 _COLOURS = {"passed": "\x1b[32m", "failed": "\x1b[31m", "error": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
-_WIDEST = 60  # of the column of files
+_WIDEST = 60  # width of the file column
 _DETAIL_LINES = 60  # of one test
 
 
 class CaseReport(Protocol):
-    """`progress` as results come, `result` in the order of the cases."""
+    """The report of a test run. `progress` gets results as they complete, `result` in the order of the cases."""
 
     def progress(self, done: int, result: CaseResult) -> None: ...
     def result(self, result: CaseResult) -> None: ...
@@ -36,7 +36,7 @@ def make_report(output: str, cases: int, files: Sequence[str]) -> CaseReport:
 
 
 class ProgressBar:
-    """On a terminal, below the lines."""
+    """A progress bar below the output, on a terminal."""
 
     def __init__(self, cases: int, terminal: TextIO) -> None:
         self._cases = cases
@@ -55,7 +55,7 @@ class ProgressBar:
 
 
 class TextTestReport:
-    """A line for each test, the details of those that failed, and a summary."""
+    """A line for each test, details of failures, and a summary."""
 
     def __init__(self, out: TextIO, bar: ProgressBar, files: Sequence[str]) -> None:
         self._out = out
@@ -115,7 +115,7 @@ class TextTestReport:
 
 
 class GithubReport(TextTestReport):
-    """The same lines, and an annotation for each failure, which GitHub shows at the line of the file."""
+    """The text report with a GitHub annotation for each failure, shown at the line in the file."""
 
     def details(self, result: CaseResult) -> None:
         self._print("", safe(f"::group::{_WORDS[result.status]} {result.file} ({result.label})"))
@@ -128,7 +128,7 @@ class GithubReport(TextTestReport):
 
 
 def annotation(file: str, line: int, title: str, text: str) -> str:
-    """`::error file=…,line=…,title=…::TEXT`, with what ends a value escaped."""
+    """`::error file=…,line=…,title=…::TEXT`, with special characters escaped."""
 
     def value(text: str) -> str:
         return message(text).replace(":", "%3A").replace(",", "%2C")
@@ -140,7 +140,7 @@ def annotation(file: str, line: int, title: str, text: str) -> str:
 
 
 class JsonTestReport:
-    """One object at the end."""
+    """One JSON object, printed at the end."""
 
     def progress(self, done: int, result: CaseResult) -> None:
         pass

@@ -1,4 +1,4 @@
-"""`kubesim scenario`: tools for those who write scenario files."""
+"""`kubesim scenario`: tools for authors of scenario files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _files(paths: Sequence[str]) -> tuple[list[str], list[UsageError]]:
-    """The files that are meant, and what is wrong with the paths."""
+    """The scenario files of the paths, and errors about the paths."""
     from kubesim.testing.cases import Collected, scenario_paths
 
     found = Collected()
@@ -98,7 +98,7 @@ def _validate(args: argparse.Namespace) -> int:
     for path in files:
         try:
             problems += all_problems(read_source(path), strict=args.strict, allow_host=args.allow_host)
-        except UsageError as error:  # it cannot be read
+        except UsageError as error:  # unreadable
             problems.append(error)
     if args.output == "json":
         print(printable_json({"files": len(files), "problems": [_as_json(problem) for problem in problems]}))
@@ -175,7 +175,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _print_table(listed: Sequence[Listed]) -> None:
-    """On a terminal, a line for each; elsewhere the whole sentence."""
+    """On a terminal a table row per scenario; elsewhere the full sentence."""
     widest = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     name = max(len(each.name) for each in listed)
     span = max(len(each.span) for each in listed)

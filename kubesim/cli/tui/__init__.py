@@ -1,1 +1,1 @@
-"""The stepper: the view of the whole screen in a terminal, and lines for a script."""
+"""The stepper: a full-screen view on a terminal, or plain lines for a script."""

@@ -1,6 +1,6 @@
-"""The stepper as a view of the whole screen, with Textual: widgets that show lines, and keys for the session.
+"""The stepper as a full-screen Textual app: widgets show lines, and keys go to the session.
 
-Neither decides anything: `StepSession` knows what a key does, `trace/stepping/panes.py` what a pane shows.
+It makes no decisions: `StepSession` handles keys, `trace/stepping/panes.py` renders panes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Lines = Callable[[int, int], Iterable[str]]
 
 
 class Pane(Widget):
-    """Lines of text, fitted to its width and height."""
+    """A widget that shows lines, fitted to its size."""
 
     def __init__(self, name: str, lines: Lines, title: str = "") -> None:
         super().__init__(id=name)
@@ -71,7 +71,9 @@ class Pane(Widget):
 
 
 class StdoutDriver(LinuxDriver):
-    """Textual writes to stderr, which may lead elsewhere; the stepper has made sure of stdout."""
+    """A Textual driver on stdout. Textual uses stderr by default, which may be redirected; the stepper has checked
+    stdout.
+    """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -80,8 +82,9 @@ class StdoutDriver(LinuxDriver):
 
 
 class StepApp(App[None]):
-    """Ends when the user quits, or when the session wishes for another run. `is_timed`: playback continues without
-    keys, and new records are shown."""
+    """The app. It ends when the user quits, or when the session requests another run. `is_timed`: playback runs without
+    keys, and new records appear.
+    """
 
     CSS = _STYLE
     ENABLE_COMMAND_PALETTE = False
@@ -90,7 +93,7 @@ class StepApp(App[None]):
 
     def __init__(self, session: StepSession, *, is_timed: bool = True, closes_after_s: float | None = None) -> None:
         if not os.environ.get("NO_COLOR"):
-            os.environ.pop("NO_COLOR", None)  # empty, which does not count (no-color.org) but would here
+            os.environ.pop("NO_COLOR", None)  # an empty value has no effect (no-color.org), but Textual would use it
         super().__init__(driver_class=StdoutDriver, ansi_color=True)
         self.session = session
         self._is_timed = is_timed
@@ -126,7 +129,7 @@ class StepApp(App[None]):
             self.set_timer(self._closes_after_s, self.exit)
 
     def show(self) -> None:
-        """Everything again, as the session is now."""
+        """Redraw everything from the session."""
         self._shown = self._moment()
         is_step = self.session.view == "step"
         self.query_one("#step").display = is_step
@@ -141,7 +144,7 @@ class StepApp(App[None]):
             self._give(key)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Text that is pasted is typed."""
+        """Treat pasted text as typed."""
         for character in event.text:
             self._give(character)
 
@@ -157,14 +160,14 @@ class StepApp(App[None]):
         self.passed(elapsed)
 
     def passed(self, elapsed: int) -> None:
-        """So many microseconds are over."""
+        """Add elapsed microseconds."""
         self.session.passed(elapsed)
         self.session.grew()
         if self._moment() != self._shown:
             self.show()
 
     def _moment(self) -> tuple[int, int, str]:
-        """What changes without a key."""
+        """Redraw the parts that change with time."""
         session = self.session
         return session.stepper.position, len(session.stepper.records), session.message
 

@@ -1,4 +1,6 @@
-"""Colours for lines of the stepper: labels, errors. They are the terminal's own; without them nothing is lost."""
+"""Colours of the stepper for labels and errors, from the terminal's palette. Optional: no information depends on
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that are added to a run in the stepper: the run is played again from the start, with the same seed."""
+"""Faults injected in the stepper: the run restarts with the same seed and the added fault."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Play = Callable[[Sequence["AddedItem"]], Sequence["Record"]]
 
 
 class ScenarioInjections:
-    """Implements `trace.stepping.session.Injections`. `play` plays the run with these items added."""
+    """Implements `trace.stepping.session.Injections`. `play` runs again with the added items."""
 
     def __init__(self, play: Play) -> None:
         self._play = play

@@ -1,5 +1,4 @@
-"""The stepper without a terminal: commands are read line by line and each screen is printed, so that a script can drive
-it."""
+"""The stepper without a terminal: reads commands line by line and prints each screen, for scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +9,9 @@ from kubesim.trace.stepping.session import PROMPTS, StepSession
 
 
 def line_by_line(session: StepSession, given: TextIO, out: TextIO) -> None:
-    """A line is a row of keys; `g 120`, `/text`, `f web` take the rest of it; an empty line is the next decision."""
+    """Run the stepper. A line is a sequence of keys; `g 120`, `/text`, `f web` use the rest of it; an empty line goes
+    to the next decision.
+    """
     size = shutil.get_terminal_size((80, 24))
     out.write("\n".join(session.screen(size.columns, size.lines)) + "\n")
     for line in given:

@@ -1,4 +1,4 @@
-"""The stepper of a run in progress: it shows the newest record until the user goes back."""
+"""The stepper during a run: follows the newest record until the user goes back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kubesim.trace.stepping.session import StepSession
 async def watch_live(
     records: Sequence[Record], title: str, closes_after_s: float | None, *, observed: bool = False
 ) -> None:
-    """Until the user quits or the time is over. `records` has one at least, and grows; `observed`: from outside."""
+    """Step until the user quits or the time is over. `records` is not empty, and grows. `observed`: the records were
+    observed from outside.
+    """
     session = StepSession(Stepper(records), title)
     session.stepper.is_observed = observed
     session.follow()

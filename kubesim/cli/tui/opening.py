@@ -1,4 +1,4 @@
-"""Opens the stepper: on a terminal the view of the whole screen, elsewhere a screen for each line of input.
+"""Opens the stepper: full-screen on a terminal, line by line elsewhere.
 
 Textual is imported only where there is a terminal.
 """
@@ -26,8 +26,9 @@ def step_through(
     observed: bool = False,
     injections: Injections | None = None,
 ) -> None:
-    """Until the user quits. With breaks it begins at the first of them. With `nodes` every line names its node;
-    `observed`: the records are what was seen from outside."""
+    """Step until the user quits, starting at the first break if any. With `nodes`, every line names its node.
+    `observed`: the records were observed from outside.
+    """
     session = StepSession(Stepper(records, breaks), title, injections)
     session.stepper.has_several_nodes, session.stepper.is_observed = nodes, observed
     if breaks and not session.stepper.stopped_by(session.stepper.here):
@@ -41,12 +42,12 @@ def step_through(
         StepApp(session).run(mouse=False)
         if session.wish is None:
             return
-        warn("the run is played again")  # Textual has left the screen, and with it the event loop that a run needs
+        warn("the run is played again")  # Textual has closed its screen, and the event loop that a run needs
         session.fulfil()
 
 
 def has_terminal() -> bool:
-    """Whether a whole screen can be shown and keys can be read."""
+    """Whether stdin and stdout are a terminal that can show a full screen."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 

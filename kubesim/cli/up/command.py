@@ -1,4 +1,4 @@
-"""`kubesim up`: a cluster that kubectl and other clients talk to, in real time or faster."""
+"""`kubesim up`: a cluster for kubectl and other clients, in real time or faster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ MAX_NODES = 5000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     manifest_flags.add(parser)
-    parser.add_argument("--nodes", type=options.whole_number, metavar="N", help="how many nodes; default: 1")
+    parser.add_argument(
+        "--nodes",
+        type=options.whole_number,
+        metavar="N",
+        help="how many nodes; default: 1; 0: none, for those of kubesim node",
+    )
     parser.add_argument(
         "--speed",
         type=options.positive_number,
@@ -46,6 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--for", dest="duration", type=options.duration, metavar="DURATION", help="stop after this time"
+    )
+    parser.add_argument(
+        "--control", metavar="PATH", help="a Unix socket on which `kubesim clock` controls the time of the cluster"
     )
     parser.add_argument("--timeline", action="store_true", help="print what the nodes do and why, as kubesim run does")
     report_flags.add(parser)
@@ -76,13 +84,13 @@ def execute(args: argparse.Namespace) -> int:
         report_flags.check_file(args.report)
     kubeconfig = _kubeconfig(args)
     _check_needs()
-    from kubesim.app import RunInterrupted
     from kubesim.cli.flags.saving_flags import header_of
+    from kubesim.scenario.ending.result import RunInterrupted
     from kubesim.up.cluster import UpSettings, run_up
 
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 1.0
     reported = report_flags.ReportingRun(args.report, header_of(scenario, options.seed(args)))
-    progress = RunProgress(sys.stderr, quiet=True)  # a view on a terminal, and no plain lines
+    progress = RunProgress(sys.stderr, quiet=True)  # a view on a terminal, without plain lines
     progress.begin(None if args.duration is None else round(args.duration * speed))
     settings = UpSettings(
         host=host,
@@ -95,6 +103,7 @@ def execute(args: argparse.Namespace) -> int:
         state=Path(args.state) if args.state else None,
         serving=report_flags.serving(parse_address(args.serve) if args.serve else None, reported.pages()),
         on_progress=progress.advance,
+        control=Path(args.control) if args.control else None,
     )
     interrupted = False
     with terminated_as_interrupted():
@@ -131,30 +140,43 @@ def _scenario(args: argparse.Namespace) -> Scenario:
                 f"kubesim up starts one cluster, not {len(runs)}: give the files with -f, without a matrix"
             )
         scenario = runs[0][1]
-        if args.nodes is not None:
-            scenario = scenario.with_nodes(nodes)
     else:
         from kubesim.golang.json import dumps
         from kubesim.scenario.load.loader import parse_scenario
 
-        value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "up"}}
-        scenario = parse_scenario(dumps({**value, "spec": {"nodes": nodes}}), "the scenario of up", overlay=overlay)
+        value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "up"}, "spec": {}}
+        scenario = parse_scenario(dumps(value), "the scenario of up", overlay=overlay)
+    if args.nodes is not None:
+        scenario = scenario.with_nodes(nodes)
     if scenario.spec.sources.apiserver is not None:
         raise UsageError(
             "spec.sources.apiserver cannot be combined with kubesim up, which has an API server of its own"
         )
-    return scenario.with_runtime(*runtime_flags.chosen(args))
+    scenario = scenario.with_runtime(*runtime_flags.chosen(args))
+    if not scenario.spec.nodes:
+        _check_without_nodes(scenario)
+    return scenario
+
+
+def _check_without_nodes(scenario: Scenario) -> None:
+    spec = scenario.spec
+    fields = {"steps": spec.steps, "faults": spec.faults, "scheduler: off": spec.scheduler == "off"}
+    needs = [f"spec.{name}" for name, given in fields.items() if given]
+    if spec.runtime != "simulated":
+        needs.append(f"runtime {spec.runtime}")
+    if needs:
+        raise UsageError(f"--nodes 0: {needs[0]} needs a node: give at least one")
 
 
 def _nodes(args: argparse.Namespace) -> int:
     count: int = 1 if args.nodes is None else args.nodes
-    if not 1 <= count <= MAX_NODES:
-        raise UsageError(f"--nodes {count}: give a number from 1 to {MAX_NODES}")
+    if not 0 <= count <= MAX_NODES:
+        raise UsageError(f"--nodes {count}: give a number from 0 to {MAX_NODES}")
     return count
 
 
 def _kubeconfig(args: argparse.Namespace) -> Path:
-    """Where it goes. A file that is there and not ours is never replaced."""
+    """The path of the kubeconfig. An existing file of another cluster is never overwritten."""
     if args.kubeconfig:
         path = Path(args.kubeconfig).expanduser()
     elif args.state:

@@ -1,9 +1,10 @@
-"""`kubesim node`: simulated nodes for an API server that is there already: envtest, kind, k3s, or `kubesim up`."""
+"""`kubesim node`: simulated nodes for an existing API server: envtest, kind, k3s, or `kubesim up`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import manifest_flags, options
@@ -34,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=options.positive_number, metavar="N", help="N seconds of the nodes for each real second"
     )
     parser.add_argument("--for", dest="duration", type=options.duration, metavar="DURATION", help="stop after that")
+    parser.add_argument(
+        "--control", metavar="PATH", help="a Unix socket on which `kubesim clock` controls the time of the nodes"
+    )
     parser.add_argument("--timeline", action="store_true", help="print what the nodes do and why")
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -68,6 +72,7 @@ def execute(args: argparse.Namespace) -> int:
         duration=args.duration,
         seed=options.seed(args) or 0,
         allow_real_nodes=args.allow_real_nodes,
+        control=Path(args.control) if args.control else None,
     )
     with terminated_as_interrupted():
         try:
@@ -88,7 +93,7 @@ def _names(args: argparse.Namespace) -> list[str]:
 
 
 def _scenario(args: argparse.Namespace, names: list[str]) -> Scenario:
-    """Of a file its behaviours, images, faults and settings count."""
+    """The scenario file, of which behaviours, images, faults and settings apply."""
     from kubesim.golang.json import dumps
     from kubesim.scenario.load.loader import parse_scenario
     from kubesim.scenario.load.overlay import make_overlay
@@ -119,7 +124,7 @@ def _ready(names: list[str]) -> None:
 
 
 class _Reports:
-    """Warnings about the connection, each once as long as it is the same."""
+    """Warnings about the connection, printed only when they change."""
 
     def __init__(self) -> None:
         self._last = ""

@@ -1,1 +1,1 @@
-"""`kubesim get`, `describe`, `logs` and `events`: the cluster at a given time of a run, as kubectl would show it."""
+"""`kubesim get`, `describe`, `logs` and `events`: the cluster at a given time of a run, in kubectl's format."""

@@ -1,6 +1,6 @@
-"""What the views of a moment have in common: which run, which moment, which objects.
+"""Common parts of the views: which run, which time, which objects.
 
-RUN is a file that `kubesim run --save` wrote, or a scenario, which is played up to the moment.
+RUN is a file from `kubesim run --save`, or a scenario, which is run up to the requested time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOR_A_SCENARIO = ("seed", "profile", "feature_gates", "config")
 
 
 def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
-    """The flags about the run and the moment, and `-n` and `-A`."""
+    """Add the flags for the run and the time, and `-n` and `-A`."""
     parser.add_argument(
         "--at", type=moment_flag, metavar="DURATION", help="the time since the start: 42s, 1m30s; default: the end"
     )
@@ -42,8 +42,7 @@ def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
 
 
 def allow_flags_anywhere(parser: argparse.ArgumentParser) -> None:
-    """Allow flags between positional arguments, as kubectl does: argparse alone expects all positional arguments
-    together."""
+    """Allow flags between positional arguments, as kubectl does. By default argparse rejects them."""
     plain = parser.parse_known_args
 
     def parse(args: Any = None, namespace: Any = None) -> Any:
@@ -65,19 +64,19 @@ def add_selectors(parser: argparse.ArgumentParser, *, fields: bool = True) -> No
 
 
 def moment_flag(text: str) -> int:
-    """Microseconds; 0 is a moment, too."""
+    """The time in microseconds; 0 is valid."""
     return 0 if text in ("0", "0s") else options.duration(text)
 
 
 def split_run(words: list[str], usage: str) -> tuple[list[str], str]:
-    """The last word is the run."""
+    """Split off the run, which is the last argument."""
     if not words:
         raise UsageError(f"give a RUN: a file of `kubesim run --save`, or a scenario ({usage})")
     return words[:-1], words[-1]
 
 
 def moment_of(args: argparse.Namespace, run: str) -> ClusterMoment:
-    """Raises UsageError if there is no such run, or no such moment in it."""
+    """The cluster at the requested time. Raises UsageError if the run does not exist or is shorter."""
     from kubesim.cli.views.saved_lines import is_saved_run
     from kubesim.cluster.saved.moment import ClusterMoment
     from kubesim.golang.text import duration
@@ -101,7 +100,7 @@ def _saved(args: argparse.Namespace, run: str) -> RunHistory:
 
 
 def _played(args: argparse.Namespace, run: str) -> RunHistory:
-    """Play it up to the moment; later events cannot change it."""
+    """Run the scenario up to the requested time."""
     from kubesim.app import Trial, run_scenario
     from kubesim.cli.flags import manifest_flags
     from kubesim.cli.flags.saving_flags import header_of
@@ -129,7 +128,7 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
 
 
 def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
-    """Raises KubectlError for a selector that the API server refuses."""
+    """The selection of objects. Raises KubectlError for an invalid selector."""
     from kubesim.cluster.kubectl.arguments import KubectlError
     from kubesim.cluster.saved.moment import ObjectSelection
     from kubesim.cluster.store.fields import check_fields
@@ -154,7 +153,7 @@ def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
 
 
 def complain(problem: object) -> int:
-    """Prints kubectl's words; returns the exit code."""
+    """Print kubectl's error message; returns the exit code."""
     from kubesim.cli.output.terminal import safe
 
     print(safe(str(problem)), file=sys.stderr, flush=True)
@@ -162,7 +161,7 @@ def complain(problem: object) -> int:
 
 
 def put(text: str) -> None:
-    """Text for a terminal, which may end without a line break."""
+    """Print text, which may lack a final line break."""
     from kubesim.cli.output.terminal import safe
 
     sys.stdout.write(safe(text))

@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _objects(args: argparse.Namespace, moment: ClusterMoment, target: KubectlTarget) -> list[dict[str, Any]]:
-    """The object of this name, or else those whose names begin so."""
+    """The object of this name, else the objects with this prefix."""
     from kubesim.cluster.kubectl.arguments import not_found
 
     if target.name is not None:

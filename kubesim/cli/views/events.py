@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
         asking.complain(f"No events found{where}.")
         return 0
     if args.output == "name":
-        pass  # the printer of names refuses lists, and kubectl ignores that
+        pass  # the name printer rejects lists, and kubectl ignores the error
     elif args.output:
         whole = {**printing.as_list(in_order(events)), "kind": "EventList"}
         sys.stdout.write(printing.as_yaml(whole) if args.output == "yaml" else printing.as_json(whole))

@@ -99,7 +99,7 @@ Found = list[tuple["Resource", list[dict[str, Any]]]]
 def _objects(
     args: argparse.Namespace, moment: ClusterMoment, wanted: list[KubectlTarget], problems: list[Exception]
 ) -> Found:
-    """By kind, in the order of the command line."""
+    """The objects by kind, in the order of the command line."""
     from kubesim.cluster.kubectl.arguments import not_found
     from kubesim.cluster.kubectl.printing import sort_by
 

@@ -1,4 +1,4 @@
-"""A file that a run was saved in -> its lines. A run that was killed leaves a file that ends anywhere."""
+"""Reads the lines of a saved run. The file of a killed run may end anywhere."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import zlib
 from kubesim.errors import InputError
 from kubesim.scenario.load.text_files import decoded, read_bytes
 
-MOST_BYTES = 1 << 30  # of a saved run, also when it is decompressed
+MOST_BYTES = 1 << 30  # limit for a saved run, also after decompression
 _GZIP = b"\x1f\x8b"
 _HEADER = b'{"type": "run", '
 
 
 def is_saved_run(path: str) -> bool:
-    """Whether it is a file that `kubesim run --save` wrote, or a compressed one."""
+    """Whether the file is from `kubesim run --save`, possibly compressed."""
     try:
         with open(path, "rb") as file:
             begin = file.read(len(_HEADER))
@@ -24,7 +24,7 @@ def is_saved_run(path: str) -> bool:
 
 
 def read_saved_lines(path: str) -> list[str]:
-    """A last line that was not written to its end is left out. Raises InputError."""
+    """The lines, without an incomplete last one. Raises InputError."""
     data = read_bytes(path, path, MOST_BYTES)
     if data.startswith(_GZIP):
         data = _decompressed(data, path)

@@ -1,4 +1,4 @@
-"""What the controllers and the scheduler of a cluster share."""
+"""State shared by the controllers and the scheduler of a cluster."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class ControllerContext:
     _pods_by_claim: PodClaimIndex | None = None
 
     def owned(self, kind: str) -> OwnerIndex:
-        """The index of the objects of this kind by their controllers, kept from the first call on."""
+        """The index of objects of this kind by their controller, maintained from the first call on."""
         index = self._indexes.get(kind)
         if index is None:
             index = self._indexes[kind] = OwnerIndex(self.store, kind)
         return index
 
     def unfinished_pods(self) -> OwnerIndex:
-        """The index of the pods whose phase is not terminal, kept from the first call on."""
+        """The index of pods whose phase is not terminal, maintained from the first call on."""
         if self._unfinished is None:
             self._unfinished = OwnerIndex(self.store, "Pod", is_pod_unfinished)
         return self._unfinished
 
     def pods_by_claim(self) -> PodClaimIndex:
-        """The index of the pods by the claims that they use, kept from the first call on."""
+        """The index of pods by the claims they use, maintained from the first call on."""
         if self._pods_by_claim is None:
             self._pods_by_claim = PodClaimIndex(self.store)
         return self._pods_by_claim

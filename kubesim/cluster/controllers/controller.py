@@ -1,7 +1,7 @@
-"""`Controller`: the loop that every controller is, and the client with which it reads and writes.
+"""`Controller`, the base class of controllers, and the client with which they read and write.
 
-A change of an object puts a key into the work queue; `sync` compares the current with the desired state and acts on the
-difference. Whatever a controller writes is recorded in the trace with the reason.
+A change of an object adds a key to the work queue. `sync` compares current and desired state and acts on the
+difference. The trace records each write with its reason.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kubesim.trace.records import ApiWrite
 
 
 class Controller(ABC):
-    """One controller of a cluster; it works from when it is created."""
+    """Base class of the cluster's controllers; active from creation."""
 
-    name: ClassVar[str]  # as its Events name it
+    name: ClassVar[str]  # the source component in its Events
 
     def __init__(self, context: ControllerContext) -> None:
         self.context = context
@@ -40,19 +40,19 @@ class Controller(ABC):
 
     @abstractmethod
     def sync(self, namespace: str, name: str) -> None:
-        """Bring one object closer to what it requests."""
+        """Reconcile one object with its desired state."""
 
     def _sync(self, key: Key) -> None:
         self.sync(*key)
 
     def watch(self, kind: str) -> None:
-        """Sync every object of this kind when it changes, and all that there are now."""
+        """Sync every object of this kind when it changes, and all existing ones now."""
         self.store.watch(kind, lambda change: self.enqueue(change.object))
         for obj in self.store.list(kind):
             self.enqueue(obj)
 
     def watch_owned(self, kind: str, owner_kind: str) -> None:
-        """Sync the owner of an object of this kind when the object changes or changes hands."""
+        """Sync the owner of an object of this kind when the object or its owner changes."""
 
         def changed(change: WatchEvent) -> None:
             for obj in (change.object, change.previous):
@@ -61,7 +61,7 @@ class Controller(ABC):
         self.store.watch(kind, changed)
 
     def watch_orphans(self, kind: str, owner_kind: str, selector_of: Callable[[Any], Mapping[str, Any] | None]) -> None:
-        """Sync the owners that may adopt an object of this kind, when it appears or its labels or owners change."""
+        """Sync the owners that may adopt an object of this kind, when it is created or its labels or owners change."""
 
         def changed(change: WatchEvent) -> None:
             metadata, old = change.object.metadata, change.previous
@@ -86,7 +86,7 @@ class Controller(ABC):
 
 
 class ControllerClient:
-    """Writes in the name of one controller, as a client of the API server does. Refusals are `ApiError`s."""
+    """Reads and writes on behalf of one controller. Errors are `ApiError`s."""
 
     def __init__(self, context: ControllerContext, name: str) -> None:
         self._store = context.store
@@ -96,7 +96,7 @@ class ControllerClient:
         self.event = ControllerEvents(context.store, context.recorder, name, stream).event
 
     def create(self, obj: ApiObject, why: str) -> ApiObject:
-        """The object with the server's defaults, its generated name and its version."""
+        """Create an object; returns it with defaults, generated name and resource version."""
         target, metadata = Target(resource_of(obj.kind), obj.metadata.namespace), obj.metadata
         if not metadata.name:
             name = registry.generate_name(self._store, target, metadata.generate_name)
@@ -115,7 +115,7 @@ class ControllerClient:
     def update_status(
         self, obj: ApiObject, status: Model, why: str = "", annotations: Mapping[str, str] | None = None
     ) -> ApiObject:
-        """The object with this status, and these annotations if there are any; nothing is written if it has them."""
+        """Write the status, and annotations if given; no write if nothing changes."""
         current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if current is None or current.metadata.uid != obj.metadata.uid:
             return obj
@@ -136,14 +136,14 @@ class ControllerClient:
         shown: Mapping[str, Any] | None = None,
         verb: str = "patch",
     ) -> ApiObject:
-        """The new state of an object that was just read; nothing is written if it is the old one."""
+        """Write the new state of an object just read; no write if nothing changes."""
         if new == old:
             return old
         self._record(verb, self._target(old, subresource), old, why, shown)
         return self._store.write(old, new)
 
     def delete(self, obj: ApiObject, why: str, options: DeleteOptions | None = None) -> None:
-        """The object of this uid; a missing one is not an error."""
+        """Delete the object with this uid; a missing one is not an error."""
         current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if current is None or current.metadata.uid != obj.metadata.uid:
             return
@@ -166,7 +166,7 @@ class ControllerClient:
         selector: LabelSelector,
         only: Callable[[ApiObject], bool] = lambda _: True,
     ) -> list[ApiObject]:
-        """The objects that the owner controls, after it has adopted and released some; `only` says which count."""
+        """The objects that the owner controls, after adoption and release. `only` filters the candidates."""
         return claim(index, owner, selector, self.set_owners, only)
 
     def _target(self, obj: ApiObject, subresource: str = "") -> Target:
@@ -175,7 +175,7 @@ class ControllerClient:
     def _record(
         self, verb: str, target: Target, about: ApiObject, why: str, shown: Mapping[str, Any] | None = None
     ) -> None:
-        """Later records, and the notifications of watches, have this write as their cause."""
+        """Make this write the cause of later records and of watch notifications."""
         if not self._recorder.on:
             return
         path = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")

@@ -1,6 +1,7 @@
-"""The revision history of a StatefulSet or a DaemonSet: each template that it ever had is a ControllerRevision.
+"""The revision history of a StatefulSet or DaemonSet: one ControllerRevision per template.
 
-A revision's data is a patch that puts its template back. Revisions with equal data are equal, whatever their numbers.
+The data of a revision is a patch that restores its template. Revisions with equal data are equal, whatever their
+numbers.
 
 Mirrors: pkg/controller/history/controller_history.go; pkg/controller/statefulset/stateful_set_utils.go getPatch,
 newRevision, ApplyRevision
@@ -24,13 +25,13 @@ from kubesim.golang.fnv import fnv1_32
 from kubesim.golang.json import dumps
 
 HASH_LABEL = "controller.kubernetes.io/hash"
-_PREFIX_MAX = 223  # so that a name has at most 253 characters
+_PREFIX_MAX = 223  # limits the name to 253 characters
 
 Data = dict[str, Any]
 
 
 def template_patch(owner: StatefulSet | DaemonSet) -> Data:
-    """The data of the revision that the owner is at."""
+    """The revision data of the owner's current template."""
     return patch_of(owner.spec.template.to_json())
 
 
@@ -39,13 +40,13 @@ def patch_of(template: Data) -> Data:
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """The template that a revision puts back."""
+    """The template that a revision restores."""
     template = {name: value for name, value in revision.data["spec"]["template"].items() if name != "$patch"}
     return PodTemplateSpec.from_json(template)
 
 
 def hash_revision(data: Data, collision_count: int | None) -> str:
-    """The hash in a revision's name; the count of collisions makes it another one."""
+    """The hash in a revision's name; the collision count changes it."""
     text = dumps(data) + ("" if collision_count is None else str(collision_count))
     return safe_encode(str(fnv1_32(text.encode())))
 
@@ -78,7 +79,7 @@ def new_revision(
 
 
 def by_revision(revision: ControllerRevision) -> tuple[int, str, str]:
-    """Sorts the oldest first; equal numbers by time, then by name."""
+    """Sorts oldest first: by number, time, name."""
     return revision.revision, revision.metadata.creation_timestamp or "", revision.metadata.name
 
 
@@ -95,7 +96,7 @@ class RevisionHistory:
         self._index = index
 
     def listed(self, owner: ApiObject, selector: LabelSelector) -> list[ControllerRevision]:
-        """Those that the owner controls and those without a controller, if their labels match."""
+        """The revisions that the owner controls and matching orphans."""
         found = [*self._index.of(owner), *self._index.orphans(owner.metadata.namespace)]
         return [each for each in _revisions(found) if selector.matches(each.metadata.labels)]
 
@@ -108,7 +109,7 @@ class RevisionHistory:
                 self._client.set_owners(revision, references)
 
     def claim(self, owner: ApiObject, selector: LabelSelector) -> list[ControllerRevision]:
-        """Those that the owner controls, after it has adopted and released some."""
+        """The revisions that the owner controls, after adoption and release."""
         return list(_revisions(self._client.claim(self._index, owner, selector)))
 
     def find(self, namespace: str, name: str) -> ControllerRevision | None:
@@ -116,9 +117,9 @@ class RevisionHistory:
         return found if isinstance(found, ControllerRevision) else None
 
     def create(self, revision: ControllerRevision, collision_count: int) -> tuple[ControllerRevision, int]:
-        """The revision under a name that is free, and the count of collisions that led to this name.
+        """Create the revision under a free name; returns it and the collision count.
 
-        A revision that exists already with the same data is taken as it is.
+        An existing revision with the same data is returned as it is.
         """
         prefix = revision.metadata.owner_references[0].name
         while True:
@@ -141,7 +142,7 @@ class RevisionHistory:
         return created
 
     def renumber(self, revision: ControllerRevision, number: int) -> ControllerRevision:
-        """An old template that becomes the current one again gets the highest number."""
+        """Give an old template that becomes current again the highest number."""
         why = f"the pod template is that of revision {revision.revision} again, which becomes revision {number}"
         written = self._client.update(revision.changed(revision=number), why)
         assert isinstance(written, ControllerRevision)

@@ -1,4 +1,4 @@
-"""Starts each controller when the first object that concerns it exists: a run without any pays nothing.
+"""Starts each controller when its first object appears, so that a run without such objects pays nothing.
 
 Mirrors: cmd/kube-controller-manager/app controllermanager.go NewControllerDescriptors
 """
@@ -14,7 +14,7 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 
-# kind -> module and class of the controllers that begin with the first object of that kind
+# kind -> module and class of the controllers started by its first object
 CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "ReplicaSet": ("replicaset.controller:ReplicaSetController",),
     "ReplicationController": ("replicaset.controller:ReplicationControllerController",),
@@ -31,7 +31,7 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# controllers for which the first object of a kind is too early: which change they begin with
+# controllers that start later, on a certain change of a kind
 GARBAGE_COLLECTOR = "garbage.collector:GarbageCollector"
 NAMESPACE_DELETION = "garbage.namespace_deletion:NamespaceDeletion"
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
@@ -60,13 +60,13 @@ class _Starter:
 
 
 def start(context: ControllerContext, path: str) -> None:
-    """Make a controller by its module in this package and its class: `deployment.controller:DeploymentController`."""
+    """Import and create a controller, given as `deployment.controller:DeploymentController`."""
     module, _, name = path.partition(":")
     getattr(import_module(f"kubesim.cluster.controllers.{module}"), name)(context)
 
 
 class _ConditionalStarter:
-    """Waits for the first change that concerns a controller; `waiting` are the controllers of one kind."""
+    """Waits for the first change relevant to a controller. `waiting` are the controllers of one kind."""
 
     def __init__(
         self, context: ControllerContext, kind: str, started: set[str], *waiting: tuple[Concerns, str]
@@ -89,7 +89,7 @@ class _ConditionalStarter:
 
 
 class _PodStarter(_ConditionalStarter):
-    """A change of a pod that leaves its spec, as nearly all do, concerns none of these, once the pod has a node."""
+    """Ignores pod updates that leave the spec unchanged, which nearly all do, once the pod has a node."""
 
     def _changed(self, change: WatchEvent) -> None:
         pod, old = change.object, change.previous
@@ -104,7 +104,7 @@ def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
 
 
 def _has_ephemeral_volume(_: Store, change: WatchEvent) -> bool:
-    """Volumes never change, so a pod is looked at when it is new."""
+    """Whether a new pod has an ephemeral volume; volumes are immutable."""
     if change.previous is not None:
         return False
     pod = change.object
@@ -131,7 +131,9 @@ def _is_out_of_service(_: Store, change: WatchEvent) -> bool:
 
 
 def _is_without_node(store: Store, change: WatchEvent) -> bool:
-    """Pods whose node does not exist, pods that end without ever having had one, and more pods than are kept."""
+    """Whether the pod is relevant to the pod garbage collector: its node is missing, it terminated without one, or too
+    many have terminated.
+    """
     pod = change.object
     assert isinstance(pod, Pod)
     if not pod.spec.node_name:

@@ -16,7 +16,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 def controller_of(obj: ApiObject) -> OwnerReference | None:
-    """The owner that controls this object; an object has at most one."""
+    """The owner reference of the object's controller; None if it has none."""
     return next((owner for owner in obj.metadata.owner_references if owner.controller), None)
 
 
@@ -37,10 +37,10 @@ def controller_reference(owner: ApiObject) -> OwnerReference:
 
 
 class OwnerIndex:
-    """The objects of one kind by the uid of their controller; those without one by their namespace.
+    """The objects of one kind by the uid of their controller; orphans by namespace.
 
-    An informer's index: it follows the store, so that a sync costs no more than the objects it is about. `only` says
-    which objects are in it.
+    Like an informer's index it follows the store, so a sync reads only related objects. `only` filters the indexed
+    objects.
     """
 
     def __init__(self, store: Store, kind: str, only: Callable[[ApiObject], bool] = lambda _: True) -> None:
@@ -61,11 +61,11 @@ class OwnerIndex:
             self._owned[_group(obj)][_key(obj)] = None
 
     def of(self, owner: ApiObject) -> list[ApiObject]:
-        """Those that this object controls, in the order in which they came."""
+        """The objects that this object controls, in order of creation."""
         return self._objects(owner.metadata.uid)
 
     def orphans(self, namespace: str) -> list[ApiObject]:
-        """Those of a namespace without a controller."""
+        """The objects of a namespace without a controller."""
         return self._objects(f"/{namespace}")
 
     def _objects(self, group: str) -> list[ApiObject]:
@@ -89,10 +89,10 @@ def claim(
     set_owners: Callable[[ApiObject, tuple[OwnerReference, ...]], ApiObject],
     only: Callable[[ApiObject], bool] = lambda _: True,
 ) -> list[ApiObject]:
-    """The objects that the owner controls after it has adopted those that match, and released those that do not.
+    """The objects that the owner controls, after it adopted matching orphans and released others.
 
-    An owner that is being deleted adopts nothing. `set_owners` writes the owner references of an object. `only` says
-    which objects count at all.
+    An owner being deleted adopts nothing. `set_owners` writes the owner references of an object. `only` filters the
+    candidates.
     """
     claimed = []
     for obj in filter(only, index.of(owner)):

@@ -1,7 +1,7 @@
-"""Pods as controllers see them: which count, which are available, and how a new one is made from a template.
+"""Helpers about pods for controllers: active, available, created from a template.
 
-Mirrors: pkg/controller/controller_utils.go IsPodActive, IsPodTerminating, GetPodFromTemplate;
-pkg/api/v1/pod/util.go IsPodReady, IsPodAvailable; pkg/controller/controller_utils.go FindMinNextPodAvailabilityCheck
+Mirrors: pkg/controller/controller_utils.go IsPodActive, IsPodTerminating, GetPodFromTemplate; pkg/api/v1/pod/util.go
+IsPodReady, IsPodAvailable; pkg/controller/controller_utils.go FindMinNextPodAvailabilityCheck
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_pod_unfinished(pod: ApiObject) -> bool:
 
 
 def is_pod_active(pod: ApiObject) -> bool:
-    """Neither finished nor about to be deleted."""
+    """Whether the pod is neither finished nor being deleted."""
     assert isinstance(pod, Pod)
     return pod.metadata.deletion_timestamp is None and pod.status.phase not in TERMINAL_PHASES
 
@@ -46,7 +46,7 @@ def ready_since(pod: Pod) -> int | None:
 
 
 def is_pod_available(pod: Pod, min_ready_seconds: int, now: int) -> bool:
-    """Ready for that many seconds."""
+    """Whether the pod has been ready for that many seconds."""
     since = ready_since(pod)
     if since is None:
         return False
@@ -54,13 +54,13 @@ def is_pod_available(pod: Pod, min_ready_seconds: int, now: int) -> bool:
 
 
 def next_availability_check(pods: Iterable[Pod], min_ready_seconds: int, now: int) -> int | None:
-    """In how many microseconds the next of the ready pods becomes available; None if no pod is about to."""
+    """Microseconds until the next ready pod becomes available; None if there is none."""
     moments = [since + min_ready_seconds * SECOND for pod in pods if (since := ready_since(pod))]
     return min((moment - now for moment in moments if moment > now), default=None)
 
 
 def pod_from_template(template: PodTemplateSpec, owner: ApiObject) -> Pod:
-    """A pod without a name of its own: the API server makes one from the owner's name."""
+    """A pod from the template, with a generateName derived from the owner."""
     metadata = template.metadata
     return Pod(
         kind="Pod",
@@ -78,6 +78,6 @@ def pod_from_template(template: PodTemplateSpec, owner: ApiObject) -> Pod:
 
 
 def _name_prefix(name: str) -> str:
-    """With a dash, unless that makes the name too long."""
+    """The owner's name with a dash, unless that is too long."""
     prefix = f"{name}-"
     return name if formats.dns1123_subdomain(formats.name_prefix(prefix)) else prefix

@@ -1,7 +1,6 @@
 """The work queue of a controller: each key is processed once, some milliseconds after it was added.
 
-Adding a key again before it is due does not delay it. A key whose sync failed is tried again after 5 ms,
-10 ms, 20 ms and so on.
+Adding a waiting key does not delay it. A failed key is retried after 5 ms, 10 ms, 20 ms, ...
 
 Mirrors: client-go util/workqueue queue.go, delaying_queue.go, default_rate_limiters.go
 """
@@ -19,22 +18,22 @@ from kubesim.cluster.store.store import Key
 from kubesim.errors import ApiError
 from kubesim.values import part
 
-FASTEST, SLOWEST = 5 * MILLISECOND, 25 * MILLISECOND  # from a change to the sync, as recorded from real controllers
+FASTEST, SLOWEST = 5 * MILLISECOND, 25 * MILLISECOND  # from a change to the sync, as measured on real controllers
 RETRY = 5 * MILLISECOND
 LONGEST_RETRY = 1000 * SECOND
 
 
 @part
 class KeyQueue:
-    """`sync` is called with a key; an ApiError that it raises is a sync that failed."""
+    """The queue. `sync` processes a key; an ApiError means that it failed."""
 
     clock: LoopClock
     stream: Stream
     sync: Callable[[Key], None]
     retry: int = RETRY  # after the first failure
     longest_retry: int = LONGEST_RETRY
-    _due: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)  # added, waiting for their turn
-    _later: dict[Key, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)  # to be added at a time
+    _due: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)  # keys ready to be processed
+    _later: dict[Key, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)  # keys added at a later time
     _failures: dict[Key, int] = field(default_factory=dict)
 
     def add(self, key: Key) -> None:
@@ -43,7 +42,7 @@ class KeyQueue:
             self._due[key] = self.clock.call_at(moment, self._process, key)
 
     def add_after(self, key: Key, delay: int) -> None:
-        """Add the key after a time; of several times the earliest counts."""
+        """Add the key after a delay; the earliest time wins."""
         if delay <= 0:
             self.add(key)
             return

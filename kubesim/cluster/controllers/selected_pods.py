@@ -1,7 +1,7 @@
-"""`SelectedPods`: which pods the objects of a kind select by labels (Services, PodDisruptionBudgets).
+"""`SelectedPods`: the pods selected by the objects of a kind (Services, PodDisruptionBudgets).
 
-An informer's index: it follows the store, so that a sync costs no more than the pods that it is about. A change of a
-pod costs a comparison with each selector of its namespace, as upstream.
+Like an informer's index it follows the store, so a sync reads only related pods. A change of a pod is compared with
+each selector of its namespace, as upstream.
 
 Mirrors: client-go listers/policy/v1 poddisruptionbudget_expansion.go; endpointslice/util controller_utils.go
 getServicesForPod
@@ -22,7 +22,9 @@ SelectorOf = Callable[[ApiObject], LabelSelector | None]  # None: the object sel
 
 
 class SelectedPods:
-    """From the first object on. Make it before the handlers that read it: listeners are called in order."""
+    """The index, active from the kind's first object on. Create it before the handlers that read it: listeners run in
+    order.
+    """
 
     def __init__(self, store: Store, kind: str, selector_of: SelectorOf) -> None:
         self._store = store
@@ -43,7 +45,7 @@ class SelectedPods:
         return [pod for pod in found if isinstance(pod, Pod)]
 
     def selecting(self, pod: Pod) -> list[Key]:
-        """The objects whose selectors match a pod's labels, in the order in which they came."""
+        """The objects whose selectors match a pod's labels, in order of creation."""
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
         return [
             (namespace, name)

@@ -1,6 +1,6 @@
-"""Tokens of service accounts as Secrets, which admission mounted into pods before tokens were bound to them.
+"""Token Secrets of service accounts, which old admission plugins mounted into pods.
 
-Each service account has a Secret with a token and a reference to it. A removed Secret is created again.
+Each service account has a Secret with a token, and a reference to it. A deleted Secret is recreated.
 
 Mirrors: v1.12 pkg/controller/serviceaccount/tokens_controller.go ensureReferencedToken
 """
@@ -20,7 +20,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class TokensController:
-    """Starts immediately, and follows the store from then on."""
+    """The controller; active from creation."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -67,7 +67,7 @@ def _token_secret(account: ApiObject) -> dict[str, object]:
 
 
 def _token(account: ApiObject) -> str:
-    """It has the claims of a real one, but no signature: nothing checks it."""
+    """A token with the usual claims and no valid signature, as nothing verifies it."""
     metadata, prefix = account.metadata, "kubernetes.io/serviceaccount/"
     claims = {
         "iss": "kubernetes/serviceaccount",

@@ -1,1 +1,1 @@
-"""Custom resources: the definitions that declare them, and objects read, defaulted and validated by a schema."""
+"""Custom resources: their definitions, and objects decoded, defaulted and validated by a schema."""

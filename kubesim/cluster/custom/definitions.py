@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions: what they must say, what the server adds to them, and the resources that they declare.
+"""CustomResourceDefinitions: validation, defaults, status, and the resources that they declare.
 
-Rules in CEL (`x-kubernetes-validations`) are kept and not evaluated; conversion between versions changes the apiVersion
-and nothing else.
+CEL rules (`x-kubernetes-validations`) are stored and not evaluated. Conversion between versions only changes the
+apiVersion.
 
 Mirrors: apiextensions-apiserver pkg/apis/apiextensions/validation, v1/defaults.go; pkg/controller/establish, status;
 pkg/registry/customresource/tableconvertor
@@ -20,13 +20,13 @@ from kubesim.cluster.kubectl.jsonpath import JsonPath, JsonPathError
 from kubesim.cluster.store.api_groups import ApiResource, Subresource
 from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.tables.table import Cell, Column, TableLook, TableRules
+from kubesim.cluster.tables.table import Cell, Column, TableContext, TableRules
 
 JsonObject = dict[str, Any]
 
 
 def default_definition(definition: JsonObject) -> None:
-    """In place."""
+    """Apply defaults, in place."""
     spec = definition.setdefault("spec", {})
     names = spec.setdefault("names", {})
     kind = names.get("kind", "")
@@ -38,7 +38,7 @@ def default_definition(definition: JsonObject) -> None:
 
 
 def prepare_definition(definition: JsonObject) -> None:
-    """In place: a new definition declares nothing yet."""
+    """Reset the status of a new definition, in place."""
     versions = (definition.get("spec") or {}).get("versions") or ()
     stored = [version.get("name", "") for version in versions if version.get("storage")]
     definition["status"] = {
@@ -49,7 +49,7 @@ def prepare_definition(definition: JsonObject) -> None:
 
 
 def established(definition: JsonObject, now: str) -> JsonObject:
-    """The status of a definition whose names are free."""
+    """The status of a definition whose names are accepted."""
     spec = definition["spec"]
 
     def condition(type_: str, reason: str, message: str) -> JsonObject:
@@ -126,7 +126,7 @@ def _served(spec: JsonObject) -> list[JsonObject]:
 
 
 def _rank(version: str) -> tuple[int, ...]:
-    """v2 before v1 before v1beta2 before v1alpha1."""
+    """Sort key of versions: v2, v1, v1beta2, v1alpha1."""
     digits = version[1:]
     for level, stage in ((2, "beta"), (1, "alpha")):
         major, found, minor = digits.partition(stage)
@@ -136,7 +136,7 @@ def _rank(version: str) -> tuple[int, ...]:
 
 
 def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
-    """What the definitions in the store add to discovery."""
+    """The API groups of the definitions in the store, for discovery."""
     found: dict[str, list[ApiResource]] = {}
     if not store.count(DEFINITION):
         return {}
@@ -164,7 +164,7 @@ def custom_groups(store: Store) -> dict[str, tuple[ApiResource, ...]]:
 
 
 def custom_resource(store: Store, group: str, version: str, plural: str) -> Resource | None:
-    """The resource that a definition in the store declares."""
+    """The resource declared by a definition in the store."""
     for spec in _definitions(store) if store.count(DEFINITION) else ():
         if spec.get("group") != group or spec["names"].get("plural") != plural:
             continue
@@ -209,16 +209,16 @@ def _columns(version: JsonObject) -> TableRules:
     if not printed:
         columns.append(Column("Age", "date"))
 
-    def cells(obj: JsonObject, look: TableLook) -> list[Cell]:
+    def cells(obj: JsonObject, context: TableContext) -> list[Cell]:
         name = str(obj["metadata"].get("name", ""))
         if not printed:
-            return [name, look.age(obj)]
-        return [name, *(_cell(each, obj, look) for each in printed)]
+            return [name, context.age(obj)]
+        return [name, *(_cell(each, obj, context) for each in printed)]
 
     return TableRules(tuple(columns), cells)
 
 
-def _cell(column: JsonObject, obj: JsonObject, look: TableLook) -> Any:
+def _cell(column: JsonObject, obj: JsonObject, context: TableContext) -> Any:
     try:
         found = JsonPath(f"{{{column.get('jsonPath', '')}}}").results(obj)
     except (JsonPathError, ValueError):
@@ -228,7 +228,7 @@ def _cell(column: JsonObject, obj: JsonObject, look: TableLook) -> Any:
         return None
     if column.get("type") == "date":
         try:
-            return look.ago(parse_time(value)) if value else "<unknown>"
+            return context.ago(parse_time(value)) if value else "<unknown>"
         except (ValueError, TypeError):
             return "<invalid>"
     return value if column.get("type") in _TYPES else value if isinstance(value, str) else str(value)

@@ -1,5 +1,5 @@
-"""What the server does to kinds with only their metadata declared: custom resources, and kinds that no controller
-of this project acts on.
+"""Rules for kinds of which only the metadata is declared: custom resources, and kinds that no controller of kubesim
+handles.
 
 Mirrors: apiextensions-apiserver pkg/registry/customresource strategy.go, status_strategy.go
 """
@@ -18,19 +18,19 @@ from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
-# Required form of kinds that have no type here, but are read.
+# Required fields of kinds that have no declared type but are read.
 _TYPES = {
     DEFINITION: "ResourceDefinition",
     **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
     **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
 }
-# Kinds whose objects have no generation.
+# Kinds without metadata.generation.
 _WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 
 
 def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
-    """A JSON value as an object, with its defaults; raises `DecodeError` for metadata that is none."""
-    head = decode(_TYPES.get(resource.kind, "UndeclaredObject"), value)  # complains about what has another type
+    """A JSON value as an object, with defaults; raises `DecodeError` for invalid metadata."""
+    head = decode(_TYPES.get(resource.kind, "UndeclaredObject"), value)  # reports fields of a wrong type
     body: JsonObject = json.loads(gojson.dumps(value))
     body["metadata"] = head.get("metadata") or {}
     if resource.kind in _TYPES:
@@ -46,7 +46,7 @@ def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
 
 
 def prepare_create(resource: Resource, obj: JsonObject) -> None:
-    """In place."""
+    """Prepare a new object, in place."""
     if resource.kind == DEFINITION:
         from kubesim.cluster.custom.definitions import prepare_definition
 
@@ -67,7 +67,7 @@ def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> 
 
 
 def prepare_update(resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """In place: a write of the object leaves its status as it is, if the kind has a status subresource."""
+    """Prepare an update, in place: a write of the object keeps its status if the kind has a status subresource."""
     if "status" in resource.subresources:
         if "status" in old:
             new["status"] = old["status"]

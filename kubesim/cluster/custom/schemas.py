@@ -1,4 +1,4 @@
-"""Objects by a structural schema: unknown fields dropped, defaults filled in, values checked.
+"""Structural schemas: prune unknown fields, set defaults, validate.
 
 Mirrors: apiextensions-apiserver pkg/apiserver/schema pruning, defaulting; k8s.io/kube-openapi/pkg/validation/validate
 """
@@ -22,7 +22,7 @@ _INT_OR_STRING = "x-kubernetes-int-or-string"
 
 
 def unknown_paths(schema: Schema, value: Any, path: str = "") -> Iterator[str]:
-    """The fields that the schema does not have."""
+    """The paths of fields that the schema does not declare."""
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield from unknown_paths(schema.get("items") or {}, item, f"{path}[{number}]")
@@ -53,7 +53,7 @@ def _field(schema: Schema, name: str) -> Schema | None:
 
 
 def pruned(schema: Schema, value: Any, *, root: bool = True) -> Any:
-    """The value without its unknown fields."""
+    """The value without unknown fields."""
     if isinstance(value, list):
         return [pruned(schema.get("items") or {}, item, root=False) for item in value]
     if not isinstance(value, dict):
@@ -71,7 +71,7 @@ def pruned(schema: Schema, value: Any, *, root: bool = True) -> Any:
 
 
 def add_defaults(schema: Schema, value: Any) -> None:
-    """In place."""
+    """Set defaults, in place."""
     if isinstance(value, list):
         for item in value:
             add_defaults(schema.get("items") or {}, item)

@@ -1,1 +1,1 @@
-"""What happens to Events on their way to the API server, as in client-go."""
+"""Events on their way to the API server, as in client-go."""

@@ -1,4 +1,4 @@
-"""Events of the controllers of a cluster: in the trace, and in the store as client-go's correlator would have them."""
+"""Events of the cluster's controllers: in the trace, and in the store after client-go's correlator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubesim.trace.records import EventRecorded
 
 
 class ControllerEvents:
-    """In the name of one controller."""
+    """Emits Events on behalf of one controller."""
 
     def __init__(self, store: Store, recorder: Recorder, name: str, stream: Stream) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class ControllerEvents:
         )
 
     def _written(self, event: Event) -> Event:
-        """A count above 1 is a new state of an Event that exists, unless it has expired."""
+        """Write the Event. A count above 1 updates the existing Event, unless it has expired."""
         old = self._store.find("Event", event.metadata.namespace, event.metadata.name) if event.count > 1 else None
         if isinstance(old, Event):
             changed = old.changed(count=event.count, last_timestamp=event.last_timestamp, message=event.message)
@@ -71,7 +71,7 @@ class ControllerEvents:
 
 
 def subject(about: ApiObject) -> dict[str, Any]:
-    """The fields of a record that name the object it is about."""
+    """The fields of a record that name the involved object."""
     metadata = about.metadata
     if about.kind == "Node":
         return {"node": metadata.name}

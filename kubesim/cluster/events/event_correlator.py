@@ -1,9 +1,8 @@
-"""What happens to an Event before it is written: it is counted with equal ones, combined with similar ones, or dropped
-as spam.
+"""The Event correlator: counts equal Events, aggregates similar ones, and drops spam.
 
-Equal events are one object with a count. From the tenth different message for the same reason on, none more than ten
-minutes after the one before, they are combined into one object. An object may have 25 events of a type, then one every
-five minutes. Pure: `now` is an argument.
+Equal Events become one object with a count. From the tenth message with the same reason, each within ten minutes of the
+one before, Events are aggregated. An object may emit 25 Events of a type, then one every five minutes. Pure: `now` is
+an argument.
 
 Mirrors: client-go tools/record/events_cache.go EventCorrelator, tools/record/util GenerateEventName.
 """
@@ -38,7 +37,9 @@ Key = tuple[str, ...]
 
 
 class EventNames:
-    """`<object>.<nanoseconds in hex>`. Virtual time has whole microseconds and stands still, so the rest is drawn."""
+    """Event names: `<object>.<nanoseconds in hex>`. Virtual time has whole microseconds and stands still, so the
+    remaining digits are random.
+    """
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -88,11 +89,11 @@ class EventCorrelator:
     def __init__(self, names: EventNames) -> None:
         self._names = names
         self._aggregates: _LruCache[_Aggregate] = _LruCache(MAX_CACHE_ENTRIES)
-        self._observations: _LruCache[Event] = _LruCache(MAX_CACHE_ENTRIES)  # each object as it was last seen
+        self._observations: _LruCache[Event] = _LruCache(MAX_CACHE_ENTRIES)  # the last version of each Event
         self._limits: _LruCache[TokenBucket] = _LruCache(MAX_CACHE_ENTRIES)
 
     def correlate(self, event: Event, now: int) -> Event | None:
-        """The event to write: a new one, or with a count above 1 a new state of one that exists. None = spam."""
+        """The Event to write: a new one, or the update of an existing one. None if it is spam."""
         about = _source_and_object(event)
         event, key = self._aggregate(event, about, now)
         event = self._observe(event, key)
@@ -100,7 +101,7 @@ class EventCorrelator:
         return None if self._is_spam((*about, event.type), now) else event
 
     def update_state(self, written: Event) -> None:
-        """Take over name and version from what the API server answered."""
+        """Store the name and version of the API server's response."""
         self._observations.add(_event_key(written, _source_and_object(written)), written)
 
     def _aggregate(self, event: Event, about: Key, now: int) -> tuple[Event, Key]:
@@ -113,7 +114,7 @@ class EventCorrelator:
         self._aggregates.add(key, aggregate)
         if len(aggregate.messages) < AGGREGATE_MAX_EVENTS:
             return event, _event_key(event, about)
-        # Go forgets one at random; the oldest is as good.
+        # Go evicts a random entry; the oldest serves as well.
         del aggregate.messages[next(iter(aggregate.messages))]
         combined = Event(
             api_version=event.api_version,

@@ -1,4 +1,4 @@
-"""What must hold for Events: little for those of the core group, everything for those of events.k8s.io.
+"""Validation of Events: lenient for the core group, strict for events.k8s.io.
 
 Mirrors: pkg/apis/core/validation/events.go
 """
@@ -20,7 +20,7 @@ _IMMUTABLE = (
 
 
 def validate_event(errors: Errors, event: JsonObject, *, strict: bool) -> None:
-    """A new Event; `strict` if it was sent in the version of events.k8s.io."""
+    """Validate a new Event; `strict` if it was sent as events.k8s.io."""
     _validate_always(errors, event, strict=strict)
     if not strict:
         return
@@ -60,7 +60,7 @@ def _validate_series(errors: Errors, event: JsonObject) -> None:
 
 
 def _validate_always(errors: Errors, event: JsonObject, *, strict: bool) -> None:
-    """An Event is in the namespace of its object; those about objects without a namespace live in `default`."""
+    """Checks for both versions: an Event is in the namespace of its object, or in `default` for cluster-scoped ones."""
     about = (event.get("involvedObject") or {}).get("namespace", "")
     own = event["metadata"].get("namespace", "")
     mismatch = "does not match event.namespace"

@@ -1,1 +1,1 @@
-"""What kubectl makes of objects: tables, paths, YAML, descriptions, Events. Pure: objects as JSON in, text out."""
+"""kubectl's output formats: tables, paths, YAML, descriptions, Events. Pure: JSON objects in, text out."""

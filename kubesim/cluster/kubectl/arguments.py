@@ -1,6 +1,6 @@
-"""The words of a command line, as kubectl takes them: `pods`, `po,svc`, `all`, `pod web`, `pod/web deploy/api`.
+"""Resource arguments of a kubectl command line: `pods`, `po,svc`, `all`, `pod web`, `pod/web deploy/api`.
 
-Mirrors: cli-runtime/pkg/resource builder.go; the short names and categories are those of discovery
+Mirrors: cli-runtime/pkg/resource builder.go; short names and categories from discovery
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from kubesim.cluster.store.served_kinds import resource_for, served_kinds
 from kubesim.errors import KubesimError
 from kubesim.values import value_object
 
-_EVENTS = "events.k8s.io/v1"  # the same objects as those of v1
+_EVENTS = "events.k8s.io/v1"  # the same objects as in v1
 
 
 class KubectlError(KubesimError):
-    """What kubectl prints on stderr before it ends with 1."""
+    """An error that kubectl prints on stderr before it exits with 1."""
 
 
 @value_object
 class KubectlTarget:
-    """All objects of a kind, or one."""
+    """All objects of a kind, or one object."""
 
     resource: Resource
     name: str | None = None
@@ -30,10 +30,10 @@ class KubectlTarget:
 
 @cache
 def _by_name() -> dict[str, Resource]:
-    """Plural, singular and short names -> the resource; with its group also `deployments.apps`."""
+    """Resources by plural, singular and short name, also with the group: `deployments.apps`."""
     served = [resource_for(version, kind) for version, kind in served_kinds() if version != _EVENTS]
     found: dict[str, Resource] = {}
-    for resource in reversed([*RESOURCES.values(), *served]):  # the first one of a name wins
+    for resource in reversed([*RESOURCES.values(), *served]):  # the first resource of a name wins
         for name in (resource.plural, resource.kind.lower(), *resource.short_names):
             found[name] = resource
             if resource.group:
@@ -44,7 +44,7 @@ def _by_name() -> dict[str, Resource]:
 
 
 def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
-    """`others` are the custom resources that there are."""
+    """The resource of a name. `others` are custom resources."""
     for other in others:
         kind = other.kind.partition(".")[0].lower()
         if name.lower() in (other.plural, kind, other.group_resource, *other.short_names):
@@ -56,7 +56,7 @@ def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
 
 
 def warnings(words: Sequence[str]) -> list[str]:
-    """kubectl's message about short names that two groups have."""
+    """kubectl's warning about short names shared by two groups."""
     types = {word.partition("/")[0] for word in words[0].split(",")}
     text = 'Warning: short name "ev" could also match lower priority resource events.events.k8s.io'
     return [text] if "ev" in types else []

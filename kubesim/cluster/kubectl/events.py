@@ -1,4 +1,4 @@
-"""Events as `kubectl events` prints them and `kubectl describe` appends them.
+"""Events as `kubectl events` and `kubectl describe` print them.
 
 Mirrors: kubectl/pkg/cmd/events event_printer.go; kubectl/pkg/util/event sorted_event_list.go
 """
@@ -14,18 +14,18 @@ from kubesim.cluster.tables.table import JsonObject, dig
 
 
 def last_time(event: JsonObject) -> int:
-    """When it was seen last."""
+    """When the Event last occurred."""
     last = dig(event, "series.lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
     return parse_time(last) if last else 0
 
 
 def in_order(events: Iterable[JsonObject]) -> list[JsonObject]:
-    """The oldest first."""
+    """Sorted, oldest first."""
     return sorted(events, key=last_time)
 
 
 def interval(event: JsonObject, now: int) -> str:
-    """`20s`, or `20s (x3 over 60s)` for one that was repeated."""
+    """`20s`, or `20s (x3 over 60s)` for a repeated Event."""
     first = age(event.get("eventTime") or event.get("firstTimestamp"), now)
     series = event.get("series")
     if series is not None:
@@ -52,10 +52,10 @@ def events_table(events: Sequence[JsonObject], now: int, *, headers: bool = True
 
 
 def about(events: Iterable[JsonObject], obj: JsonObject) -> list[JsonObject]:
-    """The Events of an object, as kubectl describe searches and sorts them.
+    """The Events of an object, selected and sorted as in kubectl describe.
 
-    Those of a node may have its name in place of its uid. A kubelet v1.36 gives neither, so its Events about its node
-    are not found: upstream has the same gap. An Event without a last time (of the scheduler) comes first.
+    Events about a node may have its name as uid. A kubelet v1.36 sets neither, so its Events about its node are not
+    found: upstream has the same gap. An Event without lastTimestamp (from the scheduler) comes first.
     """
     metadata, kind = obj["metadata"], obj["kind"]
     uids = (metadata.get("uid"), metadata["name"]) if kind == "Node" else (metadata.get("uid"),)

@@ -1,6 +1,7 @@
 """kubectl's JSONPath templates: `{.items[*].metadata.name}`, `{range .items[*]}...{end}`, filters, unions, slices.
 
-A template is text and actions in braces; an action is a row of steps, each from a list of values to a list of values.
+A template is text with actions in braces. An action is a sequence of steps, each from a list of values to a list of
+values.
 
 Mirrors: client-go/util/jsonpath parser.go, jsonpath.go
 """
@@ -30,12 +31,12 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class JsonPathError(ValueError):
-    """A template that cannot be read, or that does not fit the value."""
+    """A template that cannot be parsed, or does not match the value."""
 
 
 @value_object
 class PathAction:
-    """`keyword` is `range`, `end` or nothing."""
+    """An action; `keyword` is `range`, `end` or empty."""
 
     keyword: str
     steps: tuple[Step, ...]
@@ -45,13 +46,13 @@ class PathAction:
 
 
 class JsonPath:
-    """A template that was parsed."""
+    """A parsed template."""
 
     def __init__(self, text: str) -> None:
         self._nodes = list(_Parser(text).template())
 
     def results(self, value: Any) -> list[Values]:
-        """The result of each action; a text becomes a list with one item."""
+        """The result of each action; text becomes a list with one item."""
         out: list[Values] = []
         end = self._run(0, value, out, depth=0)
         assert end == len(self._nodes)
@@ -61,7 +62,7 @@ class JsonPath:
         return "".join(" ".join(map(printed, values)) for values in self.results(value))
 
     def _run(self, at: int, value: Any, out: list[Values], depth: int) -> int:
-        """Continue until the `end` of this range; returns its position."""
+        """Run actions up to the `end` of this range; returns its position."""
         while at < len(self._nodes):
             node = self._nodes[at]
             if isinstance(node, str):
@@ -82,7 +83,7 @@ class JsonPath:
 
 
 def printed(value: Any) -> str:
-    """A value in the output: text as it is, objects and lists as JSON."""
+    """A value as output: text unquoted, objects and lists as JSON."""
     if isinstance(value, dict | list):
         return dumps(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
@@ -113,7 +114,7 @@ class _Parser:
         return nodes
 
     def action(self) -> PathAction:
-        """From after the opening brace to after the closing one."""
+        """Parse an action: from after the opening brace to after the closing one."""
         keyword, steps = "", list[Step]()
         while not self._skip("}"):
             if self._at >= len(self._text) or self._text[self._at] in "\r\n":
@@ -201,7 +202,7 @@ class _Parser:
         return [partial(_slice, (found[1], found[2], found[3]))]
 
     def _filter(self) -> Step:
-        """From behind `[?(`: quoted text may hold any brackets."""
+        """Parse a filter after `[?(`; quoted text may contain brackets."""
         found = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"')\n])*)\)(\]?)""").match(
             self._text, self._at
         )
@@ -227,7 +228,7 @@ def _constant(value: Any, values: Values) -> Values:
 
 
 def _member(name: str, values: Values) -> Values:
-    """A missing key gives nothing."""
+    """The value of a key; nothing if it is missing."""
     return [value[name] for value in values if isinstance(value, dict) and name in value]
 
 

@@ -1,4 +1,4 @@
-"""`kubectl logs`: which containers are meant, what a kubelet answers for each, and how lines are printed.
+"""`kubectl logs`: selects containers, reproduces the kubelet's answer for each, and formats lines.
 
 Mirrors: kubectl/pkg/polymorphichelpers logsforobject.go, kubectl/pkg/cmd/util/podcmd podcmd.go; pkg/kubelet
 kubelet_pods.go validateContainerLogStatus; pkg/registry/core/pod strategy.go LogLocation
@@ -18,7 +18,7 @@ _PULLING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying
 
 @value_object
 class LogSource:
-    """A container of a pod whose output is wanted."""
+    """A container whose log was requested."""
 
     pod: JsonObject
     container: str
@@ -29,13 +29,13 @@ class LogSource:
 
 
 def container_names(pod: JsonObject) -> list[str]:
-    """Init containers first, as `--all-containers` prints them."""
+    """The containers in the order of `--all-containers`: init containers first."""
     kinds = ("initContainers", "containers", "ephemeralContainers")
     return [each["name"] for kind in kinds for each in dig(pod, f"spec.{kind}", ())]
 
 
 def sources(pod: JsonObject, container: str, *, every: bool) -> tuple[list[LogSource], str]:
-    """The containers, and what kubectl remarks on its choice."""
+    """The containers, and kubectl's message about its default choice."""
     name, names = pod["metadata"]["name"], container_names(pod)
     if every:
         return [LogSource(pod, each) for each in names], ""
@@ -58,7 +58,7 @@ def _marked(pod: JsonObject) -> str:
 
 
 def container_id(source: LogSource, *, previous: bool) -> str:
-    """The id of the container whose log is read; empty: there is nothing to read. Raises what a kubelet answers."""
+    """The container id whose log is read; empty: there is no log. Raises the kubelet's error."""
     pod, name = source.pod, source.container
     if not dig(pod, "spec.nodeName"):
         return ""
@@ -94,5 +94,5 @@ def _refused(problem: str) -> KubectlError:
 
 
 def last_lines(lines: Sequence[str], tail: int) -> Sequence[str]:
-    """A negative number: all of them."""
+    """The last `count` lines; all if it is negative."""
     return lines if tail < 0 else lines[len(lines) - tail :] if tail else ()

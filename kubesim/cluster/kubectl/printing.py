@@ -1,4 +1,4 @@
-"""Objects as kubectl prints them: in a table, as YAML or JSON, by name, by paths, in columns of one's own.
+"""kubectl's output formats: table, YAML, JSON, name, JSONPath, custom columns.
 
 Mirrors: cli-runtime/pkg/printers tableprinter.go, yaml.go, json.go, name.go; kubectl/pkg/cmd/get customcolumn.go
 """
@@ -14,7 +14,7 @@ from kubesim.cluster.kubectl.tabwriter import aligned
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext
 from kubesim.cluster.tables.texts import NONE, format_labels
 from kubesim.golang.json import dumps_in_order
 from kubesim.values import value_object
@@ -25,7 +25,7 @@ PATHS = ("jsonpath", "custom-columns")
 
 @value_object
 class TableStyle:
-    """How a table is printed. `with_kind`: names have their kind in front."""
+    """Options of a table. `with_kind`: names are prefixed with their kind."""
 
     wide: bool = False
     headers: bool = True
@@ -37,13 +37,13 @@ class TableStyle:
 
 def table(resource: Resource, objects: Sequence[JsonObject], now: int, style: TableStyle) -> str:
     rules = table_of(resource.kind)
-    look, shown = TableLook(now, style.wide), rules.shown(style.wide)
+    context, shown = TableContext(now, style.wide), rules.shown(style.wide)
     rows = []
     if style.headers:
         names = [rules.columns[number].name.upper() for number in shown]
         rows.append([*(["NAMESPACE"] if style.with_namespace else []), *names, *_label_headers(style)])
     for obj in objects:
-        cells = [cell_text(cell) for cell in rules.cells(obj, look)]
+        cells = [cell_text(cell) for cell in rules.cells(obj, context)]
         if style.with_kind and rules.columns[0].name == "Name":
             cells[0] = name_with_kind(resource, cells[0])
         metadata = obj["metadata"]
@@ -53,7 +53,7 @@ def table(resource: Resource, objects: Sequence[JsonObject], now: int, style: Ta
 
 
 def in_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Each line with its end, in the widths of kubectl's tables."""
+    """Lines of a table in kubectl's column widths."""
     return aligned("".join("\t".join(row) + "\n" for row in rows), least=6, padding=3)
 
 
@@ -69,7 +69,7 @@ def _labels(labels: dict[str, str], style: TableStyle) -> list[str]:
 
 
 def cell_text(cell: Cell) -> str:
-    """Text ends at its first line."""
+    """The first line of a text."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     lines = str(cell).replace("\r", "\n").replace("\f", "\n").split("\n")
@@ -85,7 +85,7 @@ def as_yaml(obj: JsonObject) -> str:
 
 
 def as_json(obj: JsonObject) -> str:
-    """Four spaces, keys in their order of the alphabet, in the format of Go for a map."""
+    """JSON as Go prints a map: four spaces, sorted keys."""
     return dumps_in_order(_sorted(obj), indent=4) + "\n"
 
 
@@ -103,13 +103,13 @@ def by_path(template: str, obj: JsonObject) -> str:
 
 
 def relaxed(path: str) -> str:
-    """`.metadata.name`, `metadata.name` and `{.metadata.name}` are the same path."""
+    """Accepts `.metadata.name`, `metadata.name` and `{.metadata.name}` as the same path."""
     inner = path.removeprefix("{").removesuffix("}")
     return "{" + (inner if inner.startswith((".", "[", "$", "@")) else f".{inner}") + "}"
 
 
 def custom_columns(spec: str, objects: Sequence[JsonObject], *, headers: bool = True) -> str:
-    """`NAME:.metadata.name,PHASE:.status.phase`."""
+    """Parse `NAME:.metadata.name,PHASE:.status.phase`."""
     if not spec:
         raise KubectlError("error: custom-columns format specified but no custom columns given")
     names, paths = [], []
@@ -134,7 +134,7 @@ def _values(path: JsonPath, obj: JsonObject) -> str:
 
 
 def _go_text(value: Any) -> str:
-    """`%v` of a JSON value in Go."""
+    """A JSON value in Go's `%v` format."""
     if isinstance(value, dict):
         return f"map[{' '.join(f'{key}:{_go_text(item)}' for key, item in sorted(value.items()))}]"
     if isinstance(value, list):
@@ -143,7 +143,7 @@ def _go_text(value: Any) -> str:
 
 
 def sort_by(path: str, objects: Sequence[JsonObject]) -> list[JsonObject]:
-    """By the value at a path; objects without one come first."""
+    """Sort by the value at a path; objects without it come first."""
     try:
         template = JsonPath(relaxed(path))
         keyed = [([v for found in template.results(obj) for v in found], obj) for obj in objects]

@@ -1,4 +1,4 @@
-"""Text in columns, as Go's tabwriter sets it: adjacent cells of a column are equally wide.
+"""Text in columns, as Go's tabwriter formats it: adjacent cells of a column have the same width.
 
 Mirrors: text/tabwriter (padding with spaces, no flags)
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 def aligned(text: str, *, least: int = 0, padding: int = 2) -> str:
-    """The text with its tabs replaced. A tab ends a cell; what follows the last tab of a line belongs to no column."""
+    """The text with tabs replaced by padding. A tab ends a cell; text after the last tab is in no column."""
     lines = [line.split("\t") for line in text.split("\n")]
     out: list[str] = []
     _format(lines, 0, len(lines), [], out, least, padding)
@@ -19,7 +19,7 @@ def aligned(text: str, *, least: int = 0, padding: int = 2) -> str:
 def _format(
     lines: Sequence[list[str]], begin: int, end: int, widths: list[int], out: list[str], least: int, padding: int
 ) -> None:
-    """Lines in which all columns before this one are known; a stretch of lines with the next column is a block."""
+    """Format the lines of a column block; consecutive lines with another cell form the next block."""
     column, at = len(widths), begin
     while at < end:
         if column >= len(lines[at]) - 1:

@@ -1,4 +1,4 @@
-"""A JSON value as YAML text, the way Kubernetes prints it: keys in natural order, quotes only where they are needed.
+"""JSON to YAML, as Kubernetes prints it: keys in natural order, quotes only where needed.
 
 Mirrors: sigs.k8s.io/yaml Marshal; go.yaml.in/yaml/v2 encode.go stringv, sorter.go keyList
 """
@@ -18,15 +18,17 @@ _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 
 
 class _Writer(yaml.SafeDumper):
-    """Two objects that are one are written twice: JSON knows no references."""
+    """Writes YAML without anchors: a shared object is written twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def to_yaml(value: Any) -> str:
+def to_yaml(value: Any, *, in_order: bool = False) -> str:
+    """The value as YAML; with `in_order`, keys keep their order."""
+    shown = value if in_order else _sorted(value)
     return yaml.dump(
-        _sorted(value), Dumper=_Writer, sort_keys=False, default_flow_style=False, width=1 << 30, allow_unicode=True
+        shown, Dumper=_Writer, sort_keys=False, default_flow_style=False, width=1 << 30, allow_unicode=True
     )
 
 
@@ -37,7 +39,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _natural(a: str, b: str) -> int:
-    """Letters sort after everything else, numbers by their value."""
+    """Sort key: letters after everything else, numbers by value."""
     for i, (x, y) in enumerate(zip(a, b, strict=False)):
         if x == y:
             continue
@@ -60,7 +62,7 @@ def _text(writer: _Writer, text: str) -> yaml.ScalarNode:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether it stays a string when it is read without quotes."""
+    """Whether the text is still a string when unquoted."""
     return isinstance(plain_scalar(text), str) and not _TIMESTAMP.fullmatch(text) and not _BASE_60.fullmatch(text)
 
 

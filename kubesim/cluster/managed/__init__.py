@@ -1,1 +1,1 @@
-"""Managed fields and server-side apply: which manager set which field of an object. All pure."""
+"""Managed fields and server-side apply. All pure."""

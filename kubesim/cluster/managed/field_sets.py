@@ -1,7 +1,7 @@
-"""Sets of field paths, and their two texts: FieldsV1 in an object's metadata, and the paths in messages.
+"""Sets of field paths, and their two encodings: FieldsV1 in managedFields, and paths in messages.
 
-A path is a tuple of elements as FieldsV1 writes them: `f:name` for a field, `k:{"name":"main"}` for an element of a
-list that has keys, `v:"x"` for an element of a set.
+A path is a tuple of elements in FieldsV1 format: `f:name` for a field, `k:{"name":"main"}` for an element of a list
+with keys, `v:"x"` for an element of a set.
 
 Mirrors: structured-merge-diff fieldpath set.go, serialize.go, element.go
 """
@@ -36,7 +36,7 @@ def _compact(value: Any) -> str:
 
 
 def encode_fields(paths: Iterable[Path]) -> dict[str, Any]:
-    """The tree that FieldsV1 holds: a path with members below it says `.` if it is a member itself."""
+    """The FieldsV1 tree. A path that has members below it contains `.` if it is itself a member."""
     tree: dict[str, Any] = {}
     members = set(paths)
     for path in sorted(members, key=len):
@@ -57,7 +57,7 @@ def _sorted(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def decode_fields(tree: Any) -> FieldSet:
-    """The paths of a FieldsV1; raises ValueError for what is none."""
+    """The paths in a FieldsV1 tree; raises ValueError if it is invalid."""
     found: set[Path] = set()
     _collect(tree, (), found)
     return frozenset(found)
@@ -92,7 +92,7 @@ def _element_text(element: str) -> str:
 
 
 def without_below(paths: FieldSet, excluded: Iterable[Path]) -> FieldSet:
-    """The paths that are neither one of the excluded ones nor below one."""
+    """The paths, without the excluded ones and everything below them."""
     prefixes = set(excluded)
     if not prefixes:
         return paths

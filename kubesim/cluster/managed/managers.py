@@ -1,6 +1,6 @@
-"""The managers of an object's fields, as metadata.managedFields lists them, and what a write or an apply makes of them.
+"""Field managers of an object, as in metadata.managedFields, and the effect of a write or an apply on them.
 
-Mirrors: apimachinery/pkg/util/managedfields/internal fieldmanager.go and the managers it is made of;
+Mirrors: apimachinery/pkg/util/managedfields/internal fieldmanager.go and the managers it combines;
 structured-merge-diff merge update.go
 """
 
@@ -31,7 +31,7 @@ Entry = dict[str, Any]
 BEFORE_FIRST_APPLY = "before-first-apply"
 _ANCIENT = "ancient-changes"
 _MAX_UPDATERS = 10
-# Fields that every object has, from any writer.
+# Fields that every write sets and no manager owns.
 _STRIPPED: tuple[Path, ...] = (
     ("f:apiVersion",),
     ("f:kind",),
@@ -43,7 +43,7 @@ _STRIPPED: tuple[Path, ...] = (
 
 
 class Manager(NamedTuple):
-    """Who manages fields. Of one that applies, only the latest version counts."""
+    """The identity of a manager. For an apply, only the latest version counts."""
 
     name: str
     operation: str
@@ -52,7 +52,7 @@ class Manager(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As a conflict names it."""
+        """The manager as named in a conflict."""
         named = quoted(self.name)
         if self.subresource:
             named += f" with subresource {quoted(self.subresource)}"
@@ -61,7 +61,7 @@ class Manager(NamedTuple):
 
 @value_object
 class FieldWriter:
-    """The managed fields entry of a write: manager, operation, API version, time and subresource."""
+    """The managedFields entry of a write: manager, operation, API version, time and subresource."""
 
     name: str
     kind: str
@@ -78,7 +78,7 @@ class FieldWriter:
 
 @mutable
 class Managed:
-    """`versions` is the API version in which an applying manager spoke last."""
+    """Managed fields. `versions` is the API version of each applying manager's last apply."""
 
     fields: dict[Manager, FieldSet]
     versions: dict[Manager, str]
@@ -86,7 +86,7 @@ class Managed:
 
 
 class Conflicts(Exception):
-    """Fields that others manage and that an apply would change."""
+    """Fields owned by other managers that an apply would change."""
 
     def __init__(self, found: Mapping[Manager, FieldSet]) -> None:
         self.found = found
@@ -113,7 +113,7 @@ def conflict_error(found: Mapping[Manager, FieldSet]) -> ApiError:
 
 
 def decoded(entries: Iterable[Entry]) -> Managed:
-    """Raises ValueError for impossible entries."""
+    """Decode managedFields; raises ValueError for invalid entries."""
     managed = Managed({}, {}, {})
     for entry in entries:
         operation, version = entry.get("operation", ""), entry.get("apiVersion", "")
@@ -165,7 +165,7 @@ def same_but_for_times(left: Iterable[Entry], right: Iterable[Entry]) -> bool:
 
 
 def _is_reset(entries: Any) -> bool:
-    """`[]` and `[{}]` request all managers to be forgotten."""
+    """Whether the client resets managedFields, with `[]` or `[{}]`."""
     return entries is not None and (not entries or entries == [{}])
 
 
@@ -175,7 +175,7 @@ def _is_reset(entries: Any) -> bool:
 def after_update(
     writer: FieldWriter, live: JsonObject, new: JsonObject, sent: Any, known: Iterable[Entry]
 ) -> list[Entry]:
-    """The entries after a write by create, update or patch. `sent` are those of the request; None: it has none."""
+    """The entries after a create, update or patch. `sent` are the entries in the request; None: absent."""
     if sent is not None and not writer.subresource and _is_reset(sent):
         managed = Managed({}, {}, {})
     else:
@@ -183,14 +183,14 @@ def after_update(
         if not managed.fields:
             managed = _decoded_or_none(known)
     if not managed.fields and (live.get("metadata") or {}).get("uid"):
-        return []  # an object without managed fields is tracked from its first apply
+        return []  # an object without managed fields is tracked from its first apply on
     _update(writer, live, new, managed)
     _cap_updaters(managed)
     return encoded(managed)
 
 
 def _update(writer: FieldWriter, live: JsonObject, new: JsonObject, managed: Managed) -> None:
-    """In place."""
+    """Give changed fields to the writer and take them from others, in place."""
     changed = compare(writer.shape, _headless(live), _headless(new))
     removed, modified, added = (writer.settable(paths) for paths in changed)
     _take_away(managed, modified | added, removed, None)
@@ -220,7 +220,7 @@ def _take_away(managed: Managed, taken: FieldSet, removed: FieldSet, but: Manage
 
 
 def _cap_updaters(managed: Managed) -> None:
-    """The oldest entries of too many updating managers become one."""
+    """Merge the oldest entries if there are too many updating managers."""
     updaters = [manager for manager in managed.fields if manager.operation == "Update"]
     if len(updaters) <= _MAX_UPDATERS:
         return
@@ -248,9 +248,9 @@ def _cap_updaters(managed: Managed) -> None:
 def after_apply(
     writer: FieldWriter, empty: JsonObject, live: JsonObject, config: JsonObject, known: list[Entry], *, force: bool
 ) -> tuple[JsonObject | None, list[Entry]]:
-    """The object that an apply makes of the live one (None: it changes nothing), and its entries.
+    """The object after an apply (None: unchanged), and its entries.
 
-    Raises `Conflicts`, and ValueError for a configuration that does not have the shape of the object.
+    Raises `Conflicts`, and ValueError for a configuration that does not match the object's schema.
     """
     found = problems(writer.shape, config)
     if found:
@@ -289,7 +289,7 @@ def _check_conflicts(
 
 
 def _pruned(shape: Shape, merged: JsonObject, managed: Managed, last: FieldSet) -> JsonObject:
-    """Without the fields that the manager applied before, no longer applies, and no other manager owns."""
+    """The object without fields that the manager no longer applies and no other manager owns."""
     if not last:
         return merged
     last = with_named_fields(shape, last)

@@ -1,7 +1,7 @@
-"""How the lists and maps of each type are merged by an apply: by keys, as sets, or as a whole.
+"""How an apply merges the lists and maps of each type: by keys, as sets, or atomically.
 
-A list that is not named here is replaced as a whole; a map or a struct that is not named here is merged field by field.
-(A strategic merge patch has rules of its own: see the merge keys of the declared types.)
+A list that is not named here is atomic; a map or a struct is merged field by field. (Strategic merge patches use the
+merge keys of the declared types instead.)
 
 Mirrors: the markers listType, listMapKey, structType and mapType of k8s.io/api and apimachinery
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Type: its lists, with the keys of their elements; a list without keys is a set.
+# Type: its lists with their keys; a list without keys is a set.
 _LISTS = """
 AllocatedDeviceStatus: conditions type
 CSIDriverSpec: volumeLifecycleModes
@@ -52,7 +52,7 @@ ATOMIC_MAPS = frozenset((
     ("PodSpec", "nodeSelector"), ("ReplicationControllerSpec", "selector"), ("RuntimeClassScheduling", "nodeSelector"),
     ("ServiceSpec", "selector"),
 ))  # fmt: skip
-# What a key of a list element is if the element does not say it.
+# Defaults of keys that an element omits.
 KEY_DEFAULTS: Mapping[tuple[str, str], str] = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
 
 

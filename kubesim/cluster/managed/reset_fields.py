@@ -1,4 +1,4 @@
-"""The fields that a way of writing cannot set, so that it cannot make a manager own them.
+"""Fields that an endpoint cannot write, so that its writers do not become their managers.
 
 Mirrors: pkg/registry/*/strategy.go GetResetFields, GetResetFieldsFilter
 """
@@ -24,8 +24,8 @@ _WITHOUT_STATUS = ("ConfigMap", "Secret", "ServiceAccount", "Event", "Lease", "P
 
 
 def settable(kind: str, subresource: str, paths: FieldSet) -> FieldSet:
-    """The paths that this way of writing an object of this kind can set."""
-    if subresource in ("resize", "ephemeralcontainers"):  # their storages do not pass the filter on
+    """The paths that a write through this endpoint can set."""
+    if subresource in ("resize", "ephemeralcontainers"):  # upstream's storage ignores the filter
         return paths
     if (kind, subresource) in _RESET:
         return without_below(paths, _RESET[(kind, subresource)])

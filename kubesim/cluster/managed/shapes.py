@@ -1,6 +1,6 @@
-"""What server-side apply needs to know about a value: its kind, its fields, and how its lists and maps are merged.
+"""Schemas for server-side apply: the kind of a value, its fields, and how its lists and maps are merged.
 
-Shapes come from the declared types, or from the schema of a custom resource.
+A schema comes from a declared type, or from the definition of a custom resource.
 
 Mirrors: structured-merge-diff schema elements.go; k8s.io/kube-openapi pkg/schemaconv
 """
@@ -19,7 +19,7 @@ Scalar = Literal["string", "numeric", "boolean", "untyped"]
 
 
 class Shape(Protocol):
-    """One value. `keys` None: the list is no map of its elements; () and not atomic: it is a set."""
+    """The schema of a value. `keys` None: the list is not associative; () and not atomic: it is a set."""
 
     @property
     def atomic(self) -> bool: ...
@@ -33,21 +33,21 @@ class Shape(Protocol):
     def kind_for(self, value: Any) -> ShapeKind: ...
 
     def field(self, name: str) -> Shape | None:
-        """The shape of a declared field; None if no field has this name."""
+        """The schema of a declared field; None if there is no such field."""
         ...
 
     @property
     def element(self) -> Shape | None:
-        """The shape of the elements of a list, or of the values of a map; None for a struct."""
+        """The schema of list elements or map values; None for a struct."""
         ...
 
     def default(self, name: str) -> Any:
-        """The default of a key that the element does not have; None: no default."""
+        """The default of a key that an element omits; None: no default."""
         ...
 
 
 class Deduced:
-    """A value of no declared type: its kind is known only from the value. Its lists are replaced as a whole."""
+    """The schema of a value without a declared type, deduced from the value. Its lists are atomic."""
 
     scalar: Scalar = "untyped"
     keys: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Deduced:
 
 
 class DeducedList(Deduced):
-    """The same for a list, whose elements are not merged."""
+    """The schema of an atomic list without a declared type."""
 
     @property
     def atomic(self) -> bool:
@@ -83,7 +83,7 @@ _DEDUCED_LIST = DeducedList()
 
 
 class DeclaredShape:
-    """A value of a declared type, as a field of a struct or an element."""
+    """The schema of a value with a declared type, as a field of a struct or an element."""
 
     def __init__(self, type_: Type, owner: str = "", name: str = "") -> None:
         self._type = type_
@@ -141,7 +141,7 @@ def shape_of_type(name: str) -> Shape:
 
 
 class OfSchema:
-    """A value of a custom resource, by its structural schema."""
+    """The schema of a value in a custom resource."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
@@ -181,7 +181,7 @@ class OfSchema:
 
 
 class OfResource:
-    """A whole custom object: its metadata is declared, the rest is what the schema says."""
+    """The schema of a custom object: its metadata has a declared type, the rest follows the definition."""
 
     scalar: Scalar = "untyped"
     keys: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The managed fields of the kinds that the server has: from an object before and after a write to its new entries."""
+"""Managed fields of the server's kinds: computes the entries from an object before and after a write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def writer(resource: Resource, subresource: str, manager: str, now: str) -> Fiel
 
 
 def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
-    """An object as a client of this version sees it."""
+    """An object in a client's API version."""
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
     if not is_declared(resource):
         return {**head, **obj}
@@ -35,7 +35,7 @@ def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
 
 
 def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> None:
-    """In place: the first entry of a new object, made of what the client sent and of its defaults."""
+    """Add the first entry of a new object, from the client's fields and the defaults, in place."""
     empty = versioned(resource, {})
     metadata = obj["metadata"]
     entries = after_update(written, empty, versioned(resource, obj), metadata.pop("managedFields", None), ())
@@ -44,7 +44,7 @@ def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> N
 
 
 def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old: JsonObject) -> list[Entry]:
-    """The entries after a write. A write that changes nothing else leaves their times as they are."""
+    """The entries after a write. A write that changes nothing else keeps their times."""
     known = old["metadata"].get("managedFields") or ()
     sent = new["metadata"].get("managedFields")
     return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)

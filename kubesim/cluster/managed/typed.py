@@ -1,6 +1,6 @@
-"""Values seen through their shapes: their fields, their differences, and the result of a merge.
+"""Typed values: field sets, comparison, merge, removal and validation by schema.
 
-`MISSING` is a value that is not there; None is one that is null.
+`MISSING` means an absent value; None is null.
 
 Mirrors: structured-merge-diff typed tofieldset.go, compare.go, merge.go, remove.go, validate.go
 """
@@ -19,7 +19,7 @@ MISSING: Any = object()
 
 
 class ShapeError(ValueError):
-    """A value that does not have its shape."""
+    """A value that does not match its schema."""
 
 
 class FieldChanges(NamedTuple):
@@ -29,7 +29,7 @@ class FieldChanges(NamedTuple):
 
 
 def item_element(shape: Shape, item: Any) -> str:
-    """How an element of a list that is merged is named."""
+    """The path element of a list item."""
     if not shape.keys:
         if isinstance(item, dict | list) or item is None:
             is_whole = "that's a map type" if isinstance(item, dict) else "that's a list"
@@ -91,7 +91,7 @@ def _add_fields(shape: Shape, value: Any, path: Path, found: set[Path]) -> None:
 
 
 def with_named_fields(shape: Shape, paths: FieldSet) -> FieldSet:
-    """The paths, and every declared field on the way to one of them."""
+    """The paths, and the declared fields above them."""
     found = set(paths)
     for path in paths:
         at: Shape | None = shape
@@ -183,7 +183,7 @@ def compare(shape: Shape, left: Any, right: Any) -> FieldChanges:
 
 
 def merge(shape: Shape, left: Any, right: Any) -> Any:
-    """The left value, overridden by everything in the right one. `MISSING`: nothing is left of it."""
+    """The left value overridden by the right one. `MISSING`: nothing is left."""
     kind = shape.kind_for(left if right is MISSING or right is None else right)
     empty = left in (MISSING, None, [], {}) and right in (MISSING, None, [], {})
     if kind == "scalar" or _is_atomic(shape, left if right is MISSING else right) or empty:
@@ -201,7 +201,7 @@ def merge(shape: Shape, left: Any, right: Any) -> Any:
 
 
 def _merge_items(shape: Shape, left: Any, right: Any) -> list[Any]:
-    """In the order of the right list; what only the left one has keeps its place among those that both have."""
+    """Merge list items in the order of the right list; items only in the left one keep their relative position."""
     lefts, rights = _by_name(shape, left), _by_name(shape, right)
     element = shape.element or DEDUCED
 
@@ -261,7 +261,7 @@ def _kept(items: list[tuple[str, Shape, Any]], below: dict[str, set[Path]]) -> I
 
 
 def problems(shape: Shape, value: Any) -> list[str]:
-    """Why a value does not have its shape, in the order of the fields."""
+    """The errors of a value against its schema, in field order."""
     return list(_problems(shape, value, ""))
 
 
@@ -331,7 +331,7 @@ def _go_type(value: Any) -> str:
 
 
 def _go(value: Any) -> str:
-    """A value as Go's `%#v` prints it."""
+    """A value in Go's `%#v` format."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):

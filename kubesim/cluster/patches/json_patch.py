@@ -1,4 +1,4 @@
-"""JSON merge patch and JSON patch: pure functions on JSON values. The input is never changed.
+"""JSON merge patch and JSON patch: pure functions on JSON values that never change their input.
 
 Mirrors: github.com/evanphx/json-patch merge.go, patch.go (RFC 7386, RFC 6902, with its leniencies)
 """
@@ -21,7 +21,7 @@ class PatchError(ValueError):
 
 
 def merge_patch(document: Json, patch: Json) -> Json:
-    """Objects are merged, null removes, everything else replaces."""
+    """RFC 7386: objects are merged, null removes, other values replace."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(document) if isinstance(document, Mapping) else {}
@@ -79,7 +79,7 @@ def _source(operation: Mapping[str, Any]) -> str:
 
 
 def equal_json(left: Json, right: Json) -> bool:
-    """Equal as JSON: `1` is not `true`."""
+    """JSON equality: `1` is not `true`."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
@@ -106,7 +106,7 @@ def _child(container: Json, part: str, path: str) -> Json:
 
 
 def _index(part: str, length: int, path: str) -> int:
-    """A position in a list; negative ones count from its end."""
+    """A list index; negative ones count from the end."""
     if not _INDEX.fullmatch(part):
         raise PatchError(f"{path}: {part!r} is no index")
     index = int(part)
@@ -137,7 +137,7 @@ def _add(document: Json, path: str, value: Json) -> Json:
 
 
 def _replace(document: Json, path: str, value: Json) -> Json:
-    """A missing key is added: upstream does not check."""
+    """Replace a key, or add a missing one, as upstream does not check."""
     if path == "":
         return value
     parts = _parts(path)

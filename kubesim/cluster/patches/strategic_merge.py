@@ -1,6 +1,6 @@
-"""Strategic merge patch: JSON merge patch that knows which lists are merged, and by what.
+"""Strategic merge patch: a JSON merge patch that merges lists by the keys of the declared type.
 
-A pure function on JSON values, driven by the declared type of the object. The input is never changed.
+Pure functions on JSON values that never change their input.
 
 Mirrors: apimachinery/pkg/util/strategicpatch patch.go mergeMap, mergeSlice, mergePatchIntoOriginal
 """
@@ -23,7 +23,7 @@ _ORDER = "$setElementOrder/"
 
 
 class StrategicPatchError(ValueError):
-    """A patch that cannot be applied; `bad_request` if the patch itself is malformed."""
+    """The patch cannot be applied; `bad_request` if the patch itself is malformed."""
 
     def __init__(self, message: str, *, bad_request: bool = False) -> None:
         self.bad_request = bad_request
@@ -88,7 +88,7 @@ def _field_type(type_: Type | None, name: str) -> Type | None:
 
 
 def _retain_keys(original: JsonObject, patch: JsonObject) -> None:
-    """`$retainKeys` names every field that may stay; the patch may not set others."""
+    """`$retainKeys` lists all fields that may stay; the patch must not set others."""
     if _RETAIN_KEYS not in patch:
         return
     retained = patch.pop(_RETAIN_KEYS)
@@ -103,7 +103,7 @@ def _retain_keys(original: JsonObject, patch: JsonObject) -> None:
 
 
 def _merge_ordered_list(original: JsonObject, patch: JsonObject, key: str, type_: Type | None) -> None:
-    """`$setElementOrder/x` says how the elements of x that the patch knows are ordered when all is merged."""
+    """Merge a list in the order of `$setElementOrder/x`."""
     order, name = patch.pop(key), key.removeprefix(_ORDER)
     if not isinstance(order, list):
         raise StrategicPatchError("invalid patch format of setElementOrder list", bad_request=True)
@@ -127,7 +127,7 @@ def _merge_ordered_list(original: JsonObject, patch: JsonObject, key: str, type_
 
 
 def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
-    """Every element of the patch must appear in the order list, and in that order."""
+    """Every element of the patch must be in the order list, in the same order."""
     wanted = [item for item in patch if not (isinstance(item, dict) and _DIRECTIVE in item)]
     positions = iter(order)
     for item in wanted:
@@ -139,7 +139,7 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
 
 
 def _list_rule(type_: Type | None, name: str) -> tuple[str, Type | None, str]:
-    """How a list is merged: the key of its elements (or none), their type, and whether it is merged at all."""
+    """The merge rule of a list: key (or none), element type, and whether it is merged at all."""
     list_type = _field_type(type_, name)
     element = list_type.element if list_type is not None else None
     merge = _merge_of(type_, name)
@@ -187,7 +187,7 @@ def _merge_list(
 
 
 def _special_elements(original: list[Json], patch: list[Json], merge_key: str) -> tuple[list[Json], list[Json]]:
-    """Elements that say `$patch`: delete one of the list, or replace the list by the rest of the patch."""
+    """Handle elements with `$patch`: delete an element, or replace the list."""
     plain, replace = [], False
     for item in patch:
         if _DIRECTIVE not in item:
@@ -230,7 +230,7 @@ def _in_order(merged: list[Json], patch_order: list[Json], server_order: list[Js
 
 
 def in_order(merged: list[T], in_patch: list[Any], on_server: list[Any], identity: Callable[[T], Any]) -> list[T]:
-    """The patch's order for what it names, the old order for the rest; the rest is put where it best fits between."""
+    """Sorts items by the patch's order; other items keep their relative position."""
     left = [item for item in merged if identity(item) not in in_patch]
     right = [item for item in merged if identity(item) in in_patch]
     left.sort(key=lambda item: _position(on_server, identity(item)))
@@ -248,14 +248,14 @@ def _position(order: list[Json], value: Json) -> int:
 
 
 def _without_nulls(value: Json) -> Json:
-    """New parts of the document have no nulls."""
+    """A new value without nulls."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _without_directives(value: Json) -> tuple[bool, Json]:
-    """Whether anything remains of a value that is new in the document, and the remaining value."""
+    """Whether anything remains of a new value without its directives, and the remaining value."""
     if isinstance(value, dict):
         if _DIRECTIVE in value:
             return False, None
@@ -281,7 +281,7 @@ def _go_kind(value: Any) -> str:
 
 
 def go_value(value: Json) -> str:
-    """`%v` of a JSON value in Go: `map[a:1 b:[x y]]`."""
+    """A JSON value in Go's `%v` format: `map[a:1 b:[x y]]`."""
     if isinstance(value, dict):
         return "map[" + " ".join(f"{key}:{go_value(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, list):

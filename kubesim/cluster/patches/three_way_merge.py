@@ -1,6 +1,6 @@
-"""Three-way merge of typed objects: write what differs between two states, and nothing else, to a third.
+"""Three-way merge of typed objects: applies the differences between two states to a third.
 
-What a strategic merge patch between the two would do to the third, without the detour through JSON.
+Equivalent to a strategic merge patch, without the conversion to JSON.
 
 Mirrors: client-go's two-way patches as the kubelet sends them (pkg/util/pod PatchPodStatus, nodeutil PatchNodeStatus)
 """
@@ -14,7 +14,7 @@ from kubesim.cluster.patches.strategic_merge import in_order
 
 M = TypeVar("M", bound=Model)
 
-# Two addresses of a node may be of one type, so PatchNodeStatus replaces the list. Claims are written by a controller.
+# Two addresses of a node may have the same type, so PatchNodeStatus replaces the list. A controller writes claims.
 _REPLACED = frozenset({"addresses", "resource_claim_statuses"})
 
 
@@ -37,7 +37,7 @@ def apply_changes(current: M, old: M, new: M) -> M:
 def _merged(
     current: tuple[Model, ...], old: tuple[Model, ...], new: tuple[Model, ...], key: str
 ) -> tuple[Model, ...]:  # fmt: skip
-    """Elements that belong together by their key; elements that others added stay where they are."""
+    """Merge elements by key; elements added by other writers keep their position."""
     before, after = _by_key(old, key), _by_key(new, key)
     merged = []
     for item in current:

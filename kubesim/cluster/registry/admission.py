@@ -1,7 +1,6 @@
-"""What the default admission plugins do to a pod or a node before it is validated: fill in fields, or reject it with
-403.
+"""The default admission plugins for pods and nodes: fill in fields before validation, or reject with 403.
 
-In place, on JSON objects with their defaults. Reads other objects of the store, writes none.
+They change JSON objects (with defaults) in place. They read other objects of the store and write none.
 
 Mirrors: plugin/pkg/admission serviceaccount, priority, defaulttolerationseconds, runtimeclass, nodetaint, podresize;
 apiserver/pkg/admission/plugin/namespace/lifecycle
@@ -35,7 +34,7 @@ _POD = RESOURCES["Pod"]
 
 
 def admit_namespace(store: Store, resource: Resource, namespace: str, name: str) -> None:
-    """Nothing is created in a missing or terminating namespace."""
+    """Reject objects in a missing or terminating namespace."""
     found = store.find("Namespace", "", namespace)
     if found is None:
         raise not_found(RESOURCES["Namespace"], namespace)
@@ -58,7 +57,7 @@ def admit_new_pod(store: Store, pod: JsonObject, new_suffix: Callable[[], str]) 
 
 
 def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
-    """A pod keeps its priority, and its default tolerations cannot be lost."""
+    """A pod keeps its priority and its default tolerations."""
     for name in ("priority", "preemptionPolicy"):
         if new["spec"].get(name) is None and old["spec"].get(name) is not None:
             new["spec"][name] = old["spec"][name]
@@ -66,9 +65,9 @@ def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
 
 
 def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
-    """Requests that a node could never satisfy are rejected here, before its kubelet sees them. An old server only says
-    that the
-    resize is proposed."""
+    """Reject requests that the node could never satisfy, before its kubelet sees them. Older servers only mark the
+    resize as Proposed.
+    """
     if store.proposes_resizes:
         _mark_proposed(new, old)
         return
@@ -113,7 +112,7 @@ def _with_cause(error: ApiError, reason: str) -> ApiError:
 
 
 def admit_new_node(node: JsonObject) -> None:
-    """A node is not ready until its kubelet says so."""
+    """Taint a new node as not ready until its kubelet reports ready."""
     taints = node.setdefault("spec", {}).setdefault("taints", [])
     if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
         taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
@@ -184,7 +183,7 @@ def _check_mirror_pod(pod: JsonObject) -> None:
 
 
 def _mount_token(spec: JsonObject, volume: JsonObject) -> None:
-    """The token in every container that has nothing mounted at its place."""
+    """Mount the token in every container that mounts nothing else at that path."""
     volumes, name = spec.get("volumes") or [], volume["name"]
     mounted = False
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
@@ -246,7 +245,7 @@ def _admit_priority(store: Store, pod: JsonObject) -> None:
 
 
 def _priority_of(store: Store, pod: JsonObject) -> tuple[str, int, str]:
-    """The name, the value and the preemption policy of the named class, or of the default one."""
+    """Name, value and preemption policy of the named priority class, or of the default one."""
     name = pod["spec"].get("priorityClassName", "")
     if name:
         chosen = store.find("PriorityClass", "", name)

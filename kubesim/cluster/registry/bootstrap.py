@@ -1,4 +1,4 @@
-"""The objects of a fresh cluster, and those that every new namespace gets.
+"""The objects of a fresh cluster, and those created in every new namespace.
 
 Mirrors: pkg/controlplane/controller/systemnamespaces; pkg/controller/serviceaccount, certificates/rootcacertpublisher;
 pkg/registry/scheduling/rest storage_scheduling.go (the system's priority classes)
@@ -18,7 +18,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-# Of a certificate authority that signs nothing: the API server in memory is asked without TLS.
+# A CA certificate that signs nothing: clients of the in-memory API server use no TLS.
 ROOT_CA = """\
 -----BEGIN CERTIFICATE-----
 MIIBdjCCARugAwIBAgIES1NJTTAKBggqhkjOPQQDAjAVMRMwEQYDVQQDDAprdWJl
@@ -56,8 +56,8 @@ _FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def bootstrap(store: Store) -> Callable[[], None]:
-    """Fill an empty store, and look after new namespaces until the answer is called."""
-    stop = store.watch("Namespace", lambda event: _furnish(store, event))
+    """Fill an empty store, and populate new namespaces until the returned function is called."""
+    stop = store.watch("Namespace", lambda event: _on_new_namespace(store, event))
     for name in SYSTEM_NAMESPACES:
         create_namespace(store, name)
     for name, value in SYSTEM_PRIORITIES.items():
@@ -71,14 +71,14 @@ def create_namespace(store: Store, name: str) -> ApiObject:
     return create(store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
 
 
-def _furnish(store: Store, event: WatchEvent) -> None:
-    """Pods need the default service account and the certificate that its token volume projects."""
+def _on_new_namespace(store: Store, event: WatchEvent) -> None:
+    """Create the default service account and the root CA ConfigMap that its token volume projects."""
     if event.type == "ADDED":
-        furnish_namespace(store, event.object.metadata.name)
+        populate_namespace(store, event.object.metadata.name)
 
 
-def furnish_namespace(store: Store, name: str) -> None:
-    """Objects that do not exist yet."""
+def populate_namespace(store: Store, name: str) -> None:
+    """Create the missing objects of a namespace."""
     for kind, body in _FURNITURE:
         if store.find(kind, name, body["metadata"]["name"]) is None:
             create(store, Target(RESOURCES[kind], name), body)

@@ -1,7 +1,7 @@
-"""The outcome of a DELETE: rejected, no change, an object that is marked, one that is removed, or both in turn.
+"""Plans a DELETE: reject, no change, mark, remove, or mark and then remove.
 
-Pods are deleted gracefully: the first request sets the time at which they should be gone, later ones can only bring it
-closer, and the last one (grace 0, from the kubelet) removes them. Finalizers hold any object.
+Pods are deleted gracefully: the first request sets the deletion time, later requests can only bring it forward, and the
+last one (grace period 0, from the kubelet) removes the pod. Finalizers block the removal of any object.
 
 Mirrors: apiserver/pkg/registry/rest delete.go BeforeDelete; generic/registry store.go Delete,
 deletionFinalizersForGarbageCollection, markAsDeleting; pkg/registry/core/pod strategy.go CheckGracefulDelete;
@@ -24,7 +24,7 @@ from kubesim.values import replace, value_object
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 DEFAULT_GRACE_S = 30
-# Kinds whose dependents stay unless the request says otherwise, because the first versions of their APIs had it so.
+# Kinds that orphan dependents by default, as the first versions of their APIs did.
 ORPHANED_BY_DEFAULT = ("ReplicationController", "Job")
 _POLICIES = ("Foreground", "Background", "Orphan")
 _SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
@@ -43,7 +43,7 @@ class DeleteOptions:
 
 @value_object
 class Deletion:
-    """`marked` is written first, if it is set; `removed` says that the object is removed afterwards."""
+    """The outcome of a DELETE: `marked` is written first, if set; then `removed` removes the object."""
 
     marked: ApiObject | None
     removed: bool
@@ -53,7 +53,7 @@ NOTHING = Deletion(None, False)
 
 
 def plan_deletion(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
-    """Decide what a DELETE does to this object."""
+    """Decide how a DELETE changes this object."""
     check_delete_options(options)
     check_preconditions(obj, options)
     if options.grace_s is not None and options.grace_s < 0:
@@ -81,7 +81,7 @@ def check_delete_options(options: DeleteOptions) -> None:
 
 
 def check_preconditions(obj: ApiObject, options: DeleteOptions) -> None:
-    """Here the message names the kind, not the resource."""
+    """Check uid and resource version. This message names the kind instead of the resource."""
     metadata, resource = obj.metadata, resource_of(obj.kind)
     if options.uid and options.uid != metadata.uid:
         problem = (
@@ -105,15 +105,15 @@ def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
         when = now + grace_s * SECOND
     else:
         held = metadata.deletion_grace_period_seconds
-        if not held:  # the deletion began without any grace: finalizers alone hold the pod
+        if not held:  # The deletion started with grace period 0: only finalizers block it.
             return _plan_at_once(pod, options, now)
         held = held if held > 0 else 1
         if options.grace_s is None or options.grace_s >= held:
             return NOTHING
         grace_s = options.grace_s
-        when = parse_time(metadata.deletion_timestamp) + (grace_s - held) * SECOND  # counted from the first request
+        when = parse_time(metadata.deletion_timestamp) + (grace_s - held) * SECOND  # relative to the first request
         if when < now:
-            # That time has passed. The kubelet still has to stop the pod, so the shortest grace period is left.
+            # The deletion time has passed, but the kubelet still has to stop the pod: use the shortest grace period.
             when, grace_s = now, min(grace_s, 1)
     changes: dict[str, Any] = {
         "deletion_timestamp": format_time(when),
@@ -127,17 +127,17 @@ def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
 
 
 def effective_grace(pod: Pod, asked: int | None) -> int:
-    """The seconds a pod gets. One without a node, or one that has ended, has nothing to wait for."""
+    """The grace period in seconds. A pod without a node, or one that has terminated, gets 0."""
     if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return 0
     grace = pod.spec.termination_grace_period_seconds if asked is None else asked
-    if grace is None:  # only a pod that was stored without its defaults
+    if grace is None:  # only for a pod stored without defaults
         return DEFAULT_GRACE_S
     return 1 if grace < 0 else grace
 
 
 def _plan_at_once(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
-    """Kinds without grace: finalizers alone hold an object, and deleting it again changes nothing."""
+    """Kinds without graceful deletion: only finalizers block the removal, and a repeated DELETE changes nothing."""
     finalizers = _finalizers_after(obj, options)
     if not finalizers:
         return Deletion(None, removed=True)
@@ -158,7 +158,7 @@ def mark_as_deleting(obj: ApiObject, finalizers: tuple[str, ...], now: int) -> A
 
 
 def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> Deletion:
-    """A namespace only begins to end here: the client that empties it takes its finalizers away."""
+    """Mark a namespace as terminating; the namespace controller empties it and removes its finalizers."""
     metadata = namespace.metadata
     if metadata.name in _PROTECTED_NAMESPACES:
         raise forbidden(resource_of("Namespace"), metadata.name, "this namespace may not be deleted")
@@ -174,11 +174,12 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
 
 
 def _finalizers_after(obj: ApiObject, options: DeleteOptions) -> tuple[str, ...]:
-    """The finalizers, with the one that instructs the garbage collector about dependents: as the request says, or as
-    the object has it already, or by the kind."""
+    """The finalizers, with the garbage collector's one chosen by the request, else by the object's finalizers, else by
+    kind.
+    """
     metadata = obj.metadata
     others = tuple(name for name in metadata.finalizers if name not in (ORPHAN, FOREGROUND))
-    if obj.kind == "Event":  # nothing depends on one
+    if obj.kind == "Event":  # nothing depends on these
         return others
     if options.orphan_dependents is not None:
         return (*others, ORPHAN) if options.orphan_dependents else others
@@ -195,7 +196,7 @@ def _finalizers_after(obj: ApiObject, options: DeleteOptions) -> tuple[str, ...]
 
 
 def is_done(obj: ApiObject) -> bool:
-    """Whether an update has taken the last finalizer of an object whose deletion waited for just that."""
+    """Whether an update removed the last finalizer of an object that was waiting for deletion."""
     metadata = obj.metadata
     if metadata.finalizers or metadata.deletion_timestamp is None:
         return False

@@ -1,6 +1,6 @@
-"""What must hold for objects of the kinds beside pods, and what of them cannot change.
+"""Validation of kinds other than Pod, for new and for updated objects.
 
-All functions take JSON objects with their defaults, and add to the errors in the API's order.
+The functions take JSON objects with defaults and add errors in the API's order.
 
 Mirrors: pkg/apis/core/validation ValidateNode, ValidateNodeUpdate, ValidateConfigMap, ValidateSecret,
 ValidateEventCreate; pkg/apis/{coordination,scheduling,node}/validation
@@ -41,7 +41,7 @@ def check_base64(values: Mapping[str, str] | None) -> None:
 
 
 def check_micro_time(text: str | None) -> None:
-    """Exactly six digits of a second, or the whole time is invalid."""
+    """A MicroTime needs exactly six fractional digits; otherwise the whole time is invalid."""
     if text is None:
         return
     found = _SECONDS.match(text)
@@ -56,7 +56,7 @@ def check_micro_time(text: str | None) -> None:
 
 
 def validate_kind(errors: Errors, resource: Resource, obj: JsonObject) -> None:
-    """A new object of any kind but Pod."""
+    """Validate a new object of any kind but Pod."""
     metadata = obj["metadata"]
     if resource.kind == "Namespace" and metadata.get("name"):
         complaints = formats.dns1123_label(metadata["name"])
@@ -84,7 +84,7 @@ def _validate_data(errors: Errors, obj: JsonObject) -> None:
 
 
 def _validate_taints(errors: Errors, node: JsonObject) -> None:
-    """(The path is upstream's mistake.)"""
+    """(Upstream reports this wrong path.)"""
     seen: set[tuple[str, str]] = set()
     for n, taint in enumerate((node.get("spec") or {}).get("taints") or ()):
         path = f"metadata.taints[{n}]"
@@ -148,7 +148,7 @@ _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {
 
 
 def validate_kind_update(errors: Errors, resource: Resource, new: JsonObject, old: JsonObject) -> None:
-    """The rules for a changed object beyond its metadata."""
+    """Validate a changed object beyond its metadata."""
     match resource.kind:
         case "Node":
             _validate_node_update(errors, new, old)
@@ -188,7 +188,7 @@ def _validate_node_update(errors: Errors, new: JsonObject, old: JsonObject) -> N
 
 
 def _validate_data_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """ConfigMaps and Secrets that were declared immutable."""
+    """Reject changes of immutable ConfigMaps and Secrets."""
     _validate_immutable(errors, new, old, "type")
     if not old.get("immutable"):
         return

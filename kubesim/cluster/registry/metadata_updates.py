@@ -1,4 +1,4 @@
-"""What an update may do to metadata: fill in what the client left out, and reject changes that it may not make.
+"""Metadata in an update: fill in fields that the client left out, and reject forbidden changes.
 
 Mirrors: apiserver/pkg/registry/rest update.go BeforeUpdate; apimachinery/pkg/api/validation objectmeta.go
 ValidateObjectMetaAccessorUpdate
@@ -17,7 +17,7 @@ _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestam
 
 
 def keep_system_fields(new: JsonObject, old: JsonObject) -> None:
-    """In place: what only the server sets stays as it is, whatever the client sent."""
+    """Copy the fields that only the server sets from the old object, in place."""
     new.pop("managedFields", None)
     new.pop("selfLink", None)
     _set(new, "generation", old.get("generation"))

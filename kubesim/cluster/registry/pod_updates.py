@@ -1,6 +1,6 @@
-"""What may change in a pod: its main resource, its ephemeral containers. (Its status: `subresources/pod_status.py`.)
+"""Allowed changes of a pod: its spec, its ephemeral containers. (Status: `subresources/pod_status.py`.)
 
-All functions take JSON objects with their defaults, and add to the errors in the API's order.
+The functions take JSON objects with defaults and add errors in the API's order.
 
 Mirrors: pkg/apis/core/validation ValidatePodUpdate, ValidatePodEphemeralContainersUpdate
 """
@@ -33,7 +33,9 @@ _APP_ARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def validate_pod_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """An update by a user: images, tolerations, the deadline and scheduling gates, each in one direction only."""
+    """Validate a user's update. Only images, tolerations, the deadline and scheduling gates may change, each in one
+    direction.
+    """
     validate_metadata_and_spec(errors, new, old)
     validate_annotation_updates(errors, new, old)
     new_spec, old_spec = new["spec"], old["spec"]
@@ -57,7 +59,7 @@ def validate_pod_update(errors: Errors, new: JsonObject, old: JsonObject) -> Non
 
 
 def spec_of(pod: JsonObject) -> JsonObject:
-    """The spec in the form in which equal ones are equal."""
+    """The spec in a normalized form, for comparison."""
     return encode("PodSpec", pod["spec"])
 
 
@@ -82,7 +84,7 @@ def validate_annotation_updates(errors: Errors, new: JsonObject, old: JsonObject
 
 
 def _validate_container_updates(errors: Errors, new: list[JsonObject], old: list[JsonObject], path: str) -> bool:
-    """Whether the containers can be compared one by one."""
+    """Returns whether the containers can be compared one by one."""
     if len(new) != len(old):
         errors.forbidden(path, "pod updates may not add or remove containers")
         return False
@@ -121,7 +123,7 @@ def _validate_added_tolerations(errors: Errors, new: list[JsonObject], old: list
 
 
 def _with_allowed_changes_undone(errors: Errors, new: JsonObject, old: JsonObject) -> JsonObject:
-    """The new spec with the old values wherever a change is allowed: what still differs is not."""
+    """The new spec with every allowed change reverted. Any remaining difference is forbidden."""
     munged = dict(new)
     for kind in ("containers", "initContainers"):
         munged[kind] = [
@@ -132,7 +134,7 @@ def _with_allowed_changes_undone(errors: Errors, new: JsonObject, old: JsonObjec
         munged[name] = old.get(name)
     if (old.get("terminationGracePeriodSeconds") or 0) < 0 and munged.get("terminationGracePeriodSeconds") == 1:
         munged["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
-    if old.get("schedulingGates"):  # the node choice of a gated pod can still be narrowed
+    if old.get("schedulingGates"):  # the node selection of a gated pod can still be narrowed
         _validate_narrowing(errors, munged, old)
     return munged
 
@@ -178,7 +180,7 @@ def _only_adds(new: JsonObject, old: JsonObject) -> bool:
 
 
 def _difference(old: Any, new: Any, path: str) -> Iterator[str]:
-    """The fields that differ, one `-` and one `+` line each. (Upstream prints a diff of its internal structs.)"""
+    """A diff of the changed fields, one `-` and one `+` line each. (Upstream prints a diff of Go structs.)"""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
             yield from _difference(old.get(key), new.get(key), f"{path}.{key}" if path else key)

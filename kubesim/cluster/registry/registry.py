@@ -1,7 +1,7 @@
-"""From a request's body to a stored object: create, update, patch, delete, as a server does them.
+"""From a request's body to a stored object: create, update, patch, delete.
 
-Each way is: read by type, default, admit, reset what cannot be written, validate, compare, store. A write that changes
-nothing keeps the object, its version, and everybody's peace.
+Each write runs these steps: decode, default, admit, reset read-only fields, validate, compare, store. A write that
+changes nothing keeps the resource version and triggers no watch event.
 
 Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/endpoints/handlers create.go, patch.go
 """
@@ -13,11 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
-from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.problems import (
     MODIFIED,
     already_exists,
@@ -28,7 +25,6 @@ from kubesim.cluster.problems import (
     invalid_object,
     not_found,
     precondition_failed,
-    rejected,
     unsupported_media_type,
 )
 from kubesim.cluster.registry.admission import (
@@ -39,80 +35,44 @@ from kubesim.cluster.registry.admission import (
     admit_pod_resize,
     admit_pod_update,
 )
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patched_object
+from kubesim.cluster.registry.bodies.reading import read_body
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
 from kubesim.cluster.registry.new_pods.security import admit_pod_security
 from kubesim.cluster.registry.new_pods.warnings import pod_warnings, template_of
-from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.store.kinds import DEFINITION, RESOURCES, Resource, resource_of
+from kubesim.cluster.registry.strategies import internal_of, prepare_for_create, strategy_of, validate_create
+from kubesim.cluster.store.kinds import DEFINITION, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.wire import encoded_fields, json_text, misfit, shown_as, unknown_in
+from kubesim.cluster.wire import encoded_fields, shown_as
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-if TYPE_CHECKING:  # the writes of a run have no managers
+if TYPE_CHECKING:  # without a field manager: simulated components
     from kubesim.cluster.managed.managers import Entry, FieldWriter
 
-MERGE_PATCH = "application/merge-patch+json"
-JSON_PATCH = "application/json-patch+json"
-STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-
-_PATCH_PROBLEM = "error decoding patch: "
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
                       "selfLink")  # fmt: skip
-_GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 Warn = Callable[[str], None]
 
 
-def _unheard(text: str) -> None:
-    """Nobody reads the warnings."""
+def _ignore_warnings(text: str) -> None:
+    """Discard a warning."""
 
 
 @value_object
 class Target:
-    """What a request is about. The name is empty for a collection, the namespace for kinds that have none."""
+    """The object that a request names. `name` is empty for a collection, `namespace` for cluster-scoped kinds."""
 
     resource: Resource
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-
-
-def read_body(resource: Resource, body: JsonObject) -> JsonObject:
-    """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
-    kind, version = body.get("kind") or resource.kind_name, body.get("apiVersion") or resource.api_version
-    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind_name}: '
-    wrong = _wrong_kind(resource, kind, version)
-    if wrong:
-        raise bad_request(named + wrong)
-    try:
-        obj = internal(resource, body)
-    except DecodeError as error:
-        shown = resource.kind_name
-        raise bad_request(f'{shown} in version "{resource.version}" cannot be handled as a {shown}: {error}') from None
-    version = resource_of(resource.kind).api_version if resource.converted else resource.api_version
-    return {**obj, "kind": resource.kind, "apiVersion": version}
-
-
-def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
-    """Why an object of this kind and version is not one of the resource."""
-    if resource.custom_kind:
-        wanted = f"{resource.api_version}, Kind={resource.kind_name}"
-        if (kind, version) == (resource.kind_name, resource.api_version):
-            return ""
-        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}", expected {wanted}'
-    if (kind, version) == (resource.kind, resource.api_version):
-        return ""
-    known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
-    if version != resource.api_version or not known:
-        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
-    return f"converting (v1.{kind}) to (core.{resource.kind}): unknown conversion" if kind != resource.kind else ""
 
 
 # -- create ---------------------------------------------------------------------------------------------------------
@@ -125,9 +85,9 @@ def create(
     *,
     dry_run: bool = False,
     manager: str = "",
-    warn: Warn = _unheard,
+    warn: Warn = _ignore_warnings,
 ) -> ApiObject:
-    """Without a manager, no owner of the object's fields is recorded."""
+    """Create an object. Without a manager, no managed fields are recorded."""
     obj = read_body(target.resource, body)
     for name in _SET_BY_THE_SERVER:
         obj["metadata"].pop(name, None)
@@ -146,7 +106,7 @@ def _writer(store: Store, target: Target, manager: str) -> FieldWriter:
     return writer(target.resource, target.subresource, manager, format_time(store.now()))
 
 
-def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: Warn = _unheard) -> ApiObject:
+def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: Warn = _ignore_warnings) -> ApiObject:
     resource, metadata = target.resource, obj["metadata"]
     if resource.namespaced:
         if metadata.get("namespace", target.namespace) != target.namespace:
@@ -160,7 +120,7 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: 
     errors = validate_create(resource, obj)
     if errors:
         raise invalid_object(resource, metadata.get("name", ""), errors)
-    if warn is not _unheard or resource.kind == "Pod":
+    if warn is not _ignore_warnings or resource.kind == "Pod":
         _warn(store, resource, obj, warn)
     _check_not_terminating(store, target, metadata["name"])
     created = store.create(resource.model.from_json(obj), dry_run=dry_run)
@@ -168,9 +128,9 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: 
 
 
 def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None:
-    """Say what is strange about a new object that runs pods; its namespace may refuse pods like these."""
+    """Emit warnings about a new object that runs pods. The namespace's Pod Security level may reject a pod."""
     if resource.kind == "Pod":
-        for text in pod_warnings(obj) if warn is not _unheard else ():
+        for text in pod_warnings(obj) if warn is not _ignore_warnings else ():
             warn(text)
         admit_pod_security(store, obj["metadata"]["namespace"], obj, warn)
     elif resource.kind == DEFINITION:
@@ -185,8 +145,8 @@ def _warn(store: Store, resource: Resource, obj: JsonObject, warn: Warn) -> None
 
 
 def _establish(store: Store, definition: ApiObject) -> ApiObject:
-    """The write with which a server accepts the names of a new definition; the client gets the state before it."""
-    from kubesim.cluster.custom.definitions import established  # most runs have no definitions
+    """Accept the names of a new CustomResourceDefinition in a second write. The client gets the earlier object."""
+    from kubesim.cluster.custom.definitions import established  # imported late: most runs have no definitions
 
     status = established({**definition.extra}, format_time(store.now()))
     store.write(definition, definition.with_extra({**definition.extra, "status": status}))
@@ -194,7 +154,7 @@ def _establish(store: Store, definition: ApiObject) -> ApiObject:
 
 
 def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
-    """In place: what admission and the kind's own rules add to a new object before it is validated."""
+    """Apply admission and the kind's own rules to a new object before validation, in place."""
     if resource.kind == "Pod":
         admit_new_pod(store, obj, lambda: _suffix(store))
     elif resource.kind == "Node":
@@ -209,7 +169,7 @@ def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
         admit_new_storage(store, obj)
     if obj["metadata"].get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
-    if resource.kind == "Job":  # its selector is made of its uid
+    if resource.kind == "Job":  # its selector contains its uid
         obj["metadata"]["uid"] = store.new_uid()
     prepare_for_create(resource, obj, format_time(store.now()))
 
@@ -229,7 +189,7 @@ def generate_name(store: Store, target: Target, prefix: str) -> str:
 
 
 def _suffix(store: Store) -> str:
-    """Five letters, drawn from where the uids come from."""
+    """Five random letters, from the source of the uids."""
     number = int.from_bytes(hashlib.sha256(store.new_uid().encode()).digest()[:8], "big")
     letters = []
     for _ in range(_SUFFIX_LENGTH):
@@ -244,7 +204,7 @@ def _suffix(store: Store) -> str:
 def update(
     store: Store, target: Target, body: JsonObject, *, dry_run: bool = False, manager: str = ""
 ) -> tuple[ApiObject, bool]:
-    """PUT: the object as it is stored then, and whether it was created."""
+    """PUT: returns the stored object, and whether it was created."""
     resource, new = target.resource, read_body(target.resource, body)
     _check_name(target, new)
     old = store.find(resource.kind, target.namespace, target.name)
@@ -260,7 +220,7 @@ def update(
 
 
 def _check_name(target: Target, new: JsonObject) -> None:
-    """The body must be about what the path says."""
+    """The object in the body must match the path."""
     name, namespace = new["metadata"].get("name", ""), new["metadata"].get("namespace", "")
     if not name:
         problem = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
@@ -274,7 +234,7 @@ def _check_name(target: Target, new: JsonObject) -> None:
 
 
 def _as_sent(resource: Resource, obj: JsonObject) -> JsonObject:
-    """With the kind and version that a client would name."""
+    """The object with the kind and version of the request."""
     return {**obj, "kind": resource.kind_name, "apiVersion": resource.api_version}
 
 
@@ -287,7 +247,7 @@ def _replace(
     manager: str = "",
     applied: list[Entry] | None = None,
 ) -> ApiObject:
-    """Store the new state of an object, if it may be and if it is new. `applied` are the entries of an apply."""
+    """Validate and store the new state of an object, if it changed. `applied` are the managed fields of an apply."""
     resource, metadata = target.resource, new["metadata"]
     old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": new.get("apiVersion", "")}
     _check_version(target, metadata, current)
@@ -326,7 +286,7 @@ def _replace(
 
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:
-    """Whether only the times of managers would change."""
+    """Whether at most the times of managed fields changed."""
     known = list(old["metadata"].pop("managedFields", None) or ())
     if encoded_fields(resource, new) != encoded_fields(resource, old):
         return False
@@ -338,7 +298,7 @@ def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries:
 
 
 def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place: the addresses and ports of a Service; imported here, because most runs have no Service."""
+    """Allocate the addresses and ports of a Service, in place. Imported late: most runs have no Service."""
     from kubesim.cluster.registry.services.cluster_ips import allocate_cluster_ips
     from kubesim.cluster.registry.services.node_ports import allocate_node_ports
 
@@ -347,7 +307,7 @@ def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None
 
 
 def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> None:
-    """A writer that names a version writes only to that one."""
+    """Optimistic concurrency: a write that names a resource version fails if the object has another."""
     version = metadata.get("resourceVersion", "")
     if version and not version.isdigit():
         raise internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
@@ -375,12 +335,11 @@ def patch(
     manager: str = "",
     repeated: Sequence[str] = (),
 ) -> tuple[ApiObject, list[str]]:
-    """PATCH with a parsed body: the stored object, and the unknown fields. `repeated` are the
-    fields that stood in the body twice."""
+    """PATCH: returns the stored object and its unknown fields. `repeated` are the duplicate fields of the body."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new, unknown = _patched(
+    new, unknown = patched_object(
         target.resource, shown_as(target.resource, current), content_type, body, repeated if strict else None
     )
     _check_name(target, new)
@@ -390,7 +349,7 @@ def patch(
 def apply(
     store: Store, target: Target, config: JsonObject, manager: str, *, force: bool = False, dry_run: bool = False
 ) -> tuple[ApiObject, bool]:
-    """Server-side apply: the object as it is stored then, and whether it was created."""
+    """Server-side apply: returns the stored object, and whether it was created."""
     from kubesim.cluster.managed.managers import Conflicts, after_apply, conflict_error
     from kubesim.cluster.managed.tracking import versioned
 
@@ -431,69 +390,11 @@ def apply(
     return _create(store, target, new, dry_run), True
 
 
-def _patched(
-    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: Sequence[str] | None
-) -> tuple[JsonObject, list[str]]:
-    merged, shown = _apply(resource, document, content_type, body)
-    unknown = list(unknown_in(resource, merged))
-    kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
-    try:
-        problem = misfit(resource.type_name, merged) if content_type == STRATEGIC_MERGE_PATCH else None
-        if problem:
-            raise DecodeError(problem)
-        obj = internal(resource, merged)
-        problem = _wrong_kind(resource, kind, version) or _strict_error(unknown, strict)
-        if problem:
-            raise DecodeError(problem)
-    except DecodeError as error:
-        raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
-    stored = resource_of(resource.kind).api_version if resource.converted else version
-    return {**obj, "kind": resource.kind, "apiVersion": stored}, unknown
-
-
-def _strict_error(unknown: list[str], repeated: Sequence[str] | None) -> str:
-    """None: unknown and repeated fields are fine."""
-    if repeated is None or not (unknown or repeated):
-        return ""
-    found = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
-    return "strict decoding error: " + ", ".join(found)
-
-
-def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
-    """The patched document, and the text that an error about it quotes."""
-    if content_type == JSON_PATCH:
-        if not isinstance(body, list):
-            raise _undecodable(body, "[]handlers.jsonPatchOp")
-        for operation in body:
-            if operation is not None and not isinstance(operation, dict):
-                raise _undecodable(operation, "handlers.jsonPatchOp")
-        try:
-            merged = json_patch(document, [operation or {} for operation in body])
-        except PatchError:
-            raise rejected() from None
-        return (merged if isinstance(merged, dict) else {}), json_text(merged)
-    if not isinstance(body, dict):
-        refusal = _undecodable(body, "map[string]interface {}")
-        raise refusal if content_type == MERGE_PATCH else bad_request(refusal.message.removeprefix(_PATCH_PROBLEM))
-    if content_type == MERGE_PATCH:
-        merged = merge_patch(document, body)
-        return merged, json_text(merged)
-    try:
-        return strategic_merge_patch(resource.type_name, document, body), go_value(body)
-    except StrategicPatchError as error:
-        raise (bad_request if error.bad_request else internal_error)(str(error)) from None
-
-
-def _undecodable(body: Any, wanted: str) -> ApiError:
-    found = _GO_TYPES.get(type(body), "null")
-    return bad_request(f"{_PATCH_PROBLEM}json: cannot unmarshal {found} into Go value of type {wanted}")
-
-
 # -- delete ---------------------------------------------------------------------------------------------------------
 
 
 def delete(store: Store, target: Target, options: DeleteOptions) -> tuple[ApiObject, bool]:
-    """The object as it stands then, and whether it is gone."""
+    """DELETE: returns the last state of the object, and whether it was removed."""
     current = store.get(target.resource.kind, target.namespace, target.name)
     after = store.delete_with(current, options)
     return after, store.find(target.resource.kind, target.namespace, target.name) is None

@@ -1,4 +1,4 @@
-"""The resize subresource: cpu and memory of a running pod may change, its quality of service may not.
+"""The resize subresource: cpu and memory of a running pod may change, its QoS class may not.
 
 Mirrors: pkg/apis/core/validation ValidatePodResize; pkg/registry/core/pod strategy.go dropNonResizeUpdates
 """
@@ -24,7 +24,7 @@ _NO_POD_LEVEL = (
 
 
 def drop_other_updates(new: JsonObject, old: JsonObject) -> JsonObject:
-    """The old spec with the new resources. Containers that were added, renamed or moved are left for validation."""
+    """The old spec with the new resources. Validation rejects containers that were added, renamed or moved."""
     spec, before = new["spec"], old["spec"]
     for kind in ("containers", "initContainers"):
         if len(spec.get(kind) or ()) != len(before.get(kind) or ()):
@@ -80,7 +80,7 @@ def validate_pod_resize(
 
 
 def _is_supported(pod: JsonObject) -> bool:
-    """A node that can resize reports the resources of its running containers."""
+    """Whether the node supports resize: it reports the resources of its running containers."""
     for status in (pod.get("status") or {}).get("containerStatuses") or ():
         if (status.get("state") or {}).get("running") is not None:
             return status.get("resources") is not None
@@ -169,7 +169,7 @@ def _restarts_on_resize(container: JsonObject) -> bool:
 
 
 def _with_old_cpu_and_memory(new: JsonObject, old: JsonObject) -> JsonObject:
-    """Undo what a resize may change: what still differs it may not."""
+    """The new spec with every change that a resize allows reverted. Any remaining difference is forbidden."""
     out: dict[str, Any] = {}
     for kind in ("limits", "requests"):
         others = {name: value for name, value in (new.get(kind) or {}).items() if name not in _RESIZABLE}

@@ -1,6 +1,6 @@
-"""What each kind does on creation and on update beyond what holds for all: defaults, fields that are reset, validation.
+"""Create and update strategies of each kind: defaults, fields that are reset, validation.
 
-Works on JSON objects as the decoder gives them. A strategy belongs to a kind and a subresource.
+They take decoded JSON objects. There is one strategy for each kind and subresource.
 
 Mirrors: pkg/registry/*/strategy.go PrepareForCreate, PrepareForUpdate, ValidateUpdate; pkg/apis/*/v1/defaults.go
 """
@@ -38,14 +38,14 @@ _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences
 
 
 def _undeclared() -> ModuleType:
-    """The rules of kinds without a declared type: most runs have no such kinds."""
+    """The rules of kinds without a declared type. Imported late: most runs have no such kinds."""
     from kubesim.cluster.custom import rules
 
     return rules
 
 
 def internal(resource: Resource, value: JsonObject) -> JsonObject:
-    """A JSON value read by its type, with its defaults; raises `DecodeError`."""
+    """A JSON value decoded by its type, with defaults; raises `DecodeError`."""
     if not is_declared(resource):
         read: JsonObject = _undeclared().read_undeclared(resource, value)
         return read
@@ -54,7 +54,7 @@ def internal(resource: Resource, value: JsonObject) -> JsonObject:
 
 
 def _completed(resource: Resource, obj: JsonObject) -> JsonObject:
-    """In place: with what its kind adds to an object that was read."""
+    """Apply the kind's defaults to a decoded object, in place."""
     obj.setdefault("metadata", {})
     match resource.kind:
         case "Pod":
@@ -90,7 +90,7 @@ def _completed(resource: Resource, obj: JsonObject) -> JsonObject:
 
 
 def _encode_string_data(secret: JsonObject) -> None:
-    """Text for people to write is never read back."""
+    """Move `stringData` to `data`: it is write-only."""
     text = secret.pop("stringData", None)
     if text:
         encoded = {key: base64.b64encode(value.encode()).decode() for key, value in text.items()}
@@ -98,7 +98,7 @@ def _encode_string_data(secret: JsonObject) -> None:
 
 
 def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
-    """A stored object in the same form."""
+    """A stored object in the decoded form."""
     if not is_declared(resource):
         read: JsonObject = _undeclared().read_undeclared(resource, obj.to_json())
         return read
@@ -109,13 +109,13 @@ def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
 
 
 def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
-    """In place: what a client cannot decide about a new object."""
+    """Reset the fields that a client cannot set on a new object, in place."""
     if not is_declared(resource):
         _undeclared().prepare_create(resource, obj)
         return
     match resource.kind:
         case "Pod":
-            obj["status"] = {"phase": "Pending"}  # its quality of service is the store's to say
+            obj["status"] = {"phase": "Pending"}  # the store sets the QoS class
             if obj["spec"].get("schedulingGates"):
                 obj["status"]["conditions"] = [_gated(now)]
         case "Namespace":
@@ -166,18 +166,18 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
 
 @value_object
 class Strategy:
-    """`prepare` resets in place what this way of writing cannot change; `validate` judges what is left."""
+    """How to update a kind: `prepare` resets read-only fields in place, `validate` checks the result."""
 
     prepare: Callable[[JsonObject, JsonObject], None]
     validate: Callable[[Errors, JsonObject, JsonObject], None]
 
 
 def _nothing(new: JsonObject, old: JsonObject) -> None:
-    """Every field can be written."""
+    """Every field is writable."""
 
 
 def _keep(*names: str) -> Callable[[JsonObject, JsonObject], None]:
-    """These parts stay as they are."""
+    """A `prepare` that keeps the old values of these fields."""
 
     def prepare(new: JsonObject, old: JsonObject) -> None:
         for name in names:
@@ -214,7 +214,7 @@ def _prepare_pod_status(new: JsonObject, old: JsonObject) -> None:
 
 
 def _keep_observed_generations(status: JsonObject, before: JsonObject) -> None:
-    """Clients that do not know of them do not erase them."""
+    """Keep observed generations that a client unaware of them would erase."""
     if not status.get("observedGeneration"):
         _take(status, before, "observedGeneration")
     known: dict[str, list[int]] = {}
@@ -246,7 +246,7 @@ def _prepare_subresource(new: JsonObject, old: JsonObject) -> None:
 
 
 def _prepare_workload(new: JsonObject, old: JsonObject) -> None:
-    """A client writes the spec, and a controller the status."""
+    """Keep the status: a client writes only the spec. Increase the generation if the spec changed."""
     if "status" in old or "status" in new:
         _take(new, old, "status")
     rules = rules_of(old["kind"])
@@ -257,7 +257,7 @@ def _prepare_workload(new: JsonObject, old: JsonObject) -> None:
 
 
 def _workload_spec(obj: JsonObject) -> JsonObject:
-    """The spec in the form in which equal ones are equal."""
+    """The spec in a normalized form, for comparison."""
     return encode(obj["kind"], {"spec": obj.get("spec") or {}})
 
 

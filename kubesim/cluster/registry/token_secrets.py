@@ -1,4 +1,4 @@
-"""Secrets that hold the token of a service account: which they are, and their volume in a pod.
+"""Secrets that hold the token of a service account, and their volume in a pod.
 
 Mirrors: v1.12 plugin/pkg/admission/serviceaccount/admission.go getReferencedServiceAccountToken,
 mountServiceAccountToken; pkg/serviceaccount/util.go IsServiceAccountToken
@@ -27,7 +27,7 @@ def is_token_of(secret: ApiObject, account: ApiObject) -> bool:
 
 
 def referenced_token(store: Store, account: ApiObject) -> str:
-    """The name of the first Secret that the account refers to and that holds its token; empty: there is none."""
+    """The first Secret that the account refers to and that holds its token; empty if there is none."""
     for reference in account.extra.get("secrets") or ():
         name: str = reference.get("name", "")
         found = store.find("Secret", account.metadata.namespace, name)

@@ -1,4 +1,4 @@
-"""Where an API server is and what it takes to be let in. Nothing secret of it is ever printed."""
+"""The address and credentials of an API server. Secrets are never printed."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from kubesim.values import value_object
 
 @value_object
 class Access:
-    """`expires_at` (microseconds) is when the credentials should be loaded again; None: when they are refused.
+    """`expires_at` (microseconds) is when to reload the credentials; None: when the server rejects them.
 
-    `certificate` says that the TLS context shows one of our own.
+    `certificate`: the TLS context has a client certificate.
     """
 
     server: str
     tls: ssl.SSLContext | None = None
     authorization: str = field(default="", repr=False)
     server_name: str = ""
-    proxy: str = field(default="", repr=False)  # it may hold a password
+    proxy: str = field(default="", repr=False)  # it may contain a password
     expires_at: int | None = None
     certificate: bool = False
 
 
 class AccessLoader(Protocol):
-    """Loads credentials, at the start and whenever they are no longer valid."""
+    """Loads credentials, at the start and whenever they expire."""
 
     async def load(self) -> Access: ...
 

@@ -1,6 +1,6 @@
-"""Reads the JSON of an API server's answer within limits: its size, its number of values and its depth.
+"""Decodes JSON responses of an API server within limits on size, number of values and depth.
 
-The server is not trusted. An answer that breaks a limit, or is not JSON, raises `Undecodable`; nothing of it is used.
+The server is not trusted. A response that exceeds a limit or is not JSON raises `Undecodable` and is discarded.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any
 from kubesim.golang.json import whole_characters
 
 MAX_BODY = 16 << 20  # one answer, decompressed
-MAX_OPEN_BODIES = 24 << 20  # all answers that are being read at the same time
-# A pod has a value for every 30 bytes. A body of empty objects would take 20 times its size in memory.
+MAX_OPEN_BODIES = 24 << 20  # limit for all responses that are read concurrently
+# A pod has one value for every 30 bytes. A body of empty objects would need 20 times its size in memory.
 MAX_VALUES = 800_000
 MAX_DEPTH = 100  # Kubernetes' own types need fewer than 20 levels
 
 
 class Undecodable(ValueError):
-    """Text that is not the JSON that was requested."""
+    """The response is not valid JSON of the expected form."""
 
 
 def decode_json(body: bytes) -> Any:
-    """The value of a body; raises Undecodable."""
+    """The JSON value of a body; raises Undecodable."""
     openings = body.count(b"[") + body.count(b"{")
     if body.count(b",") + openings > MAX_VALUES:
         raise Undecodable(f"the JSON has more than {MAX_VALUES} values")
@@ -34,14 +34,14 @@ def decode_json(body: bytes) -> Any:
         raise Undecodable("no JSON: it is not UTF-8 text") from None
     except ValueError as error:
         raise Undecodable(f"no JSON: {error}") from None
-    # Pods have fewer openings than that: not going through their levels saves 14 of 160 us for each.
+    # Pods have fewer brackets than this. Skipping the depth check saves 14 of 160 us for each.
     if openings > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise Undecodable("the JSON is nested too deeply")
     return value
 
 
 def decode_object(body: bytes, kind: str) -> dict[str, Any]:
-    """An object of one kind; raises Undecodable."""
+    """The JSON object of one kind; raises Undecodable."""
     value = decode_json(body)
     if not isinstance(value, dict) or value.get("kind") != kind:
         found = value.get("kind") if isinstance(value, dict) else None
@@ -50,7 +50,7 @@ def decode_object(body: bytes, kind: str) -> dict[str, Any]:
 
 
 def is_deeper_than(value: Any, depth: int) -> bool:
-    """Whether objects and lists are nested in more than `depth` levels; works level by level, without recursion."""
+    """Whether objects and lists are nested deeper than `depth`. Iterative, to avoid recursion limits."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(depth):
         level = [

@@ -1,4 +1,4 @@
-"""The bytes of answers, within limits: decompressed piece by piece, and counted while they are read."""
+"""Response bodies within limits: decompressed in chunks, and counted while they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class BadBody(ValueError):
-    """An answer that is too large, or cannot be decompressed."""
+    """A response that is too large, or cannot be decompressed."""
 
     def __init__(self, message: str, *, too_large: bool = False) -> None:
         self.too_large = too_large
@@ -20,13 +20,13 @@ class BadBody(ValueError):
 
 
 class BodyBudget:
-    """Counts the bytes of all answers that are being read."""
+    """Counts the bytes of all responses that are read concurrently."""
 
     def __init__(self) -> None:
         self._open = 0
 
     def take(self, read: int, more: int) -> int:
-        """How many bytes of an answer are read now; raises BadBody."""
+        """Add the bytes of a response; raises BadBody beyond the limit."""
         if read + more > MAX_BODY:
             raise BadBody(f"the answer has more than {MAX_BODY >> 20} MiB", too_large=True)
         if self._open + more > MAX_OPEN_BODIES:
@@ -39,7 +39,7 @@ class BodyBudget:
 
 
 async def unpacked(chunks: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
-    """The body as it was before `Content-Encoding`, in pieces of a bounded size."""
+    """The decompressed body, in chunks of bounded size."""
     if encoding.lower() in ("", "identity"):
         async for chunk in chunks:
             yield chunk

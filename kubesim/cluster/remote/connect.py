@@ -1,6 +1,6 @@
-"""The only way to a real API server: finds the credentials, and gives a connection that by default only reads.
+"""The only way to a real API server: finds the credentials, and opens a connection, read-only by default.
 
-Packages beyond the base installation are imported here, when they are needed.
+Packages beyond the base installation are imported on use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from kubesim.clock import Clock
 from kubesim.cluster.remote.kubeconfig import find_access
 from kubesim.cluster.remote.refusals import DecisiveTransport
-from kubesim.cluster.remote.transport import PATIENCE_S, ReadOnlyTransport, Transport
+from kubesim.cluster.remote.transport import CONNECT_S, PATIENCE_S, ReadOnlyTransport, Transport
 from kubesim.errors import UsageError
 
 
@@ -21,10 +21,12 @@ def connect(
     *,
     may_write: bool = False,
     request_timeout_s: float | None = PATIENCE_S,
+    connect_timeout_s: float | None = CONNECT_S,
 ) -> Transport:
-    """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call.
+    """Connect to the cluster of a kubeconfig (see `find_access`). The first call sends the first request.
 
-    Each get and list must be answered completely within `request_timeout_s`; None: whenever.
+    A connection must be established within `connect_timeout_s`, and each get and list answered completely within
+    `request_timeout_s`, in the time of the loop; None: no limit.
     """
     for package in ("aiohttp", "kubernetes"):
         if find_spec(package) is None:
@@ -33,5 +35,7 @@ def connect(
             )
     from kubesim.cluster.remote.http_transport import HttpTransport
 
-    transport = DecisiveTransport(HttpTransport(find_access(kubeconfig, context), clock, request_timeout_s))
+    transport = DecisiveTransport(
+        HttpTransport(find_access(kubeconfig, context), clock, request_timeout_s, connect_timeout_s)
+    )
     return transport if may_write else ReadOnlyTransport(transport)

@@ -1,4 +1,4 @@
-"""Credential plugins: a program that a kubeconfig names prints a token or a certificate, and its expiry.
+"""Credential plugins: a program named in a kubeconfig prints a token or a certificate, and its expiry.
 
 Mirrors: client-go/plugin/pkg/client/auth/exec exec.go; tools/clientcmd (a relative command is relative to the file)
 """
@@ -23,7 +23,7 @@ from kubesim.api.timestamps import parse_time
 from kubesim.errors import UsageError
 from kubesim.values import value_object
 
-MAX_WORDS = 300  # of a plugin's error text
+MAX_WORDS = 300  # of the plugin's stderr
 
 
 _TEXTS = ("token", "clientCertificateData", "clientKeyData")
@@ -31,7 +31,7 @@ _TEXTS = ("token", "clientCertificateData", "clientKeyData")
 
 @value_object
 class Credential:
-    """`fields` are those of a kubeconfig's user."""
+    """A credential; `fields` are user fields of a kubeconfig."""
 
     fields: Mapping[str, str] = field(repr=False)
     expires_at: int | None = None
@@ -52,7 +52,7 @@ async def run_plugin(config: Mapping[str, Any], base: Path) -> Credential:
             [command, *map(str, config.get("args") or ())],
             env=environment,
             stdin=DEVNULL,
-            start_new_session=True,  # so that it can be killed with all that it has started
+            start_new_session=True,  # so that its child processes are killed too
         )
     except OSError as error:
         hint = str(config.get("installHint") or "").strip()
@@ -65,7 +65,7 @@ async def run_plugin(config: Mapping[str, Any], base: Path) -> Credential:
 
 
 async def _outputs(process: Process) -> tuple[bytes, bytes]:
-    """Everything that a process printed until it ended."""
+    """The complete output of a process."""
     output, words = bytearray(), bytearray()
     async with process:
         try:
@@ -87,7 +87,7 @@ async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
 
 
 def read_credential(output: bytes, command: str, version: str) -> Credential:
-    """What a plugin printed."""
+    """Parse the plugin's output."""
     try:
         answer = json.loads(output)
         status, found = answer["status"], answer["apiVersion"]

@@ -1,9 +1,9 @@
-"""Calls to an API server over HTTP, with credentials that are loaded again when they expire or are refused.
+"""HTTP calls to an API server. Credentials are reloaded when they expire or are rejected.
 
-Every answer is bounded: its size (compressed or not) and, but for a watch, the time until it is complete.
+Every response is limited in size (compressed and decompressed) and, except for a watch, in time.
 
-Mirrors: client-go/transport (bearer tokens, exec credentials renewed after a 401, certificates that rotate);
-net/http's dialer (timeouts, keep-alive, proxies from the environment)
+Mirrors: client-go/transport (bearer tokens, exec credentials renewed after a 401, certificates that rotate); net/http's
+dialer (timeouts, keep-alive, proxies from the environment)
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ from kubesim.clock import Clock
 from kubesim.cluster.remote.access import Access, AccessLoader
 from kubesim.cluster.remote.bodies import BadBody, BodyBudget, unpacked
 from kubesim.cluster.remote.resolver import OwnThreadResolver
-from kubesim.cluster.remote.transport import PATIENCE_S, Call, Reply
+from kubesim.cluster.remote.transport import CONNECT_S, PATIENCE_S, Call, Reply
 from kubesim.errors import TransportError, UsageError
 
-CONNECT_S = 30.0
 REQUEST_TIMEOUT_S = PATIENCE_S
 MAX_HEADER = 16 << 10
 READ_BUFFER = 2**18
@@ -39,18 +38,25 @@ _KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TC
 
 
 class HttpTransport:
-    """Keeps one session; connections are used again. `close` leaves no connection and no thread.
+    """Keeps one session and reuses its connections. `close` leaves no connection and no thread.
 
-    A get or list must be answered completely within `request_timeout_s`; None: whenever.
+    `request_timeout_s` limits each get and list, including the body; None: no limit.
     """
 
-    def __init__(self, loader: AccessLoader, clock: Clock, request_timeout_s: float | None = REQUEST_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        loader: AccessLoader,
+        clock: Clock,
+        request_timeout_s: float | None = REQUEST_TIMEOUT_S,
+        connect_timeout_s: float | None = CONNECT_S,
+    ) -> None:
         self._loader = loader
         self._clock = clock
         self._timeout_s = request_timeout_s
+        self._connect_s = connect_timeout_s
         self._access: Access | None = None
         self._session: _Session | None = None
-        self._retired: set[_Session] = set()  # of earlier credentials: other calls still use them
+        self._retired: set[_Session] = set()  # of earlier credentials, still used by other calls
         self._loading = anyio.Lock()
         self._budget = BodyBudget()
 
@@ -70,7 +76,7 @@ class HttpTransport:
             await session.http.close()
 
     async def _request(self, call: Call, stack: AsyncExitStack) -> aiohttp.ClientResponse:
-        """Credentials that are refused, in the handshake or by a 401, are loaded again once."""
+        """Send a request. Rejected credentials (TLS handshake or 401) are reloaded once."""
         used = self._access
         fresh = used is None or (used.expires_at is not None and used.expires_at <= self._clock.now())
         if fresh or self._session is None:
@@ -87,9 +93,9 @@ class HttpTransport:
         return await self._send(call, stack)
 
     async def _renew(self, used: Access | None) -> Access:
-        """Load credentials, unless another call has done so since these were used.
+        """Reload credentials, unless another call already did.
 
-        The session of the old ones stays open until the last call that uses it has ended.
+        The old session stays open until its last call ends.
         """
         async with self._loading:
             if self._access is None or self._access is used or self._session is None:
@@ -106,7 +112,7 @@ class HttpTransport:
             await session.http.close()
 
     async def _load(self) -> Access:
-        """If the first load fails, the user must correct it; a later failure may be temporary, like any other."""
+        """Load credentials. An error at the first load is final; later errors may be temporary."""
         try:
             return await self._loader.load()
         except UsageError as error:
@@ -136,7 +142,7 @@ class HttpTransport:
             headers[hdrs.CONTENT_TYPE] = call.content_type
         total = None if call.verb == "watch" else self._timeout_s
         silence = None if call.patience_s == PATIENCE_S else call.patience_s
-        timeout = ClientTimeout(total=total, sock_connect=CONNECT_S, sock_read=silence)
+        timeout = ClientTimeout(total=total, sock_connect=self._connect_s, sock_read=silence)
         try:
             return await session.http.request(
                 call.method,
@@ -145,7 +151,7 @@ class HttpTransport:
                 headers=headers,
                 data=call.body or None,
                 timeout=timeout,
-                allow_redirects=False,  # a token is for the server that it was meant for
+                allow_redirects=False,  # a token must not be sent to another server
                 proxy=_proxy(access),
                 server_hostname=access.server_name or None,
             )
@@ -161,7 +167,7 @@ class HttpTransport:
 
 
 class _Session:
-    """A session of aiohttp, and how many calls use it."""
+    """An aiohttp session, and the number of calls that use it."""
 
     def __init__(self, http: aiohttp.ClientSession) -> None:
         self.http = http
@@ -169,11 +175,11 @@ class _Session:
 
 
 class _TlsError(TransportError):
-    """The two ends do not accept each other's certificates: a server that does not like ours may just hang up."""
+    """Client and server do not accept each other's certificates. A server may just close the connection."""
 
 
 class _HttpReply:
-    """`budget` bounds the body; a watch has none: its lines are bounded by the client that reads them."""
+    """A response. `budget` limits the body; a watch has none, as its reader limits the lines."""
 
     def __init__(
         self, response: aiohttp.ClientResponse, budget: BodyBudget | None, words: Callable[[BaseException], str]
@@ -218,7 +224,7 @@ class _HttpReply:
         self._response.close()
 
     def finish(self) -> None:
-        """The reader is done: what it read does not count any more."""
+        """Release the budget when the reader is done."""
         self._response.close()
         if self._budget is not None:
             self._budget.give_back(self._read)
@@ -232,7 +238,7 @@ def _session(access: Access) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=connector,
         read_bufsize=READ_BUFFER,
-        auto_decompress=False,  # `bodies.py` does it, piece by piece
+        auto_decompress=False,  # `bodies.py` decompresses in chunks
         max_line_size=MAX_HEADER,
         max_field_size=MAX_HEADER,
         headers={hdrs.USER_AGENT: f"kubesim/{__version__}"},
@@ -241,7 +247,7 @@ def _session(access: Access) -> aiohttp.ClientSession:
 
 
 def _keeping_alive(address: Any) -> socket.socket:
-    """A peer that vanished without a word is noticed after a minute, even by a connection that only reads."""
+    """TCP keep-alive: a peer that vanished is detected after a minute, even without writes."""
     family, kind, proto, *_ = address
     made = socket.socket(family, kind, proto)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -251,7 +257,7 @@ def _keeping_alive(address: Any) -> socket.socket:
 
 
 def _proxy(access: Access) -> str | None:
-    """The configured one, or the one from the environment, but as in Go never for this machine itself."""
+    """The proxy from the kubeconfig or the environment; as in Go, never for loopback."""
     if access.proxy:
         return access.proxy
     url = urlsplit(access.server)
@@ -277,7 +283,7 @@ def _is_refused(error: BaseException) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """Some of these errors have no text of their own, others too much."""
+    """A readable message; some errors have no text and others too much."""
     if isinstance(error, TimeoutError):
         return "timed out"
     if isinstance(error, aiohttp.ClientResponseError):

@@ -1,9 +1,9 @@
-"""Credentials as the `kubernetes` package finds them: a kubeconfig with its contexts, or a pod's service account.
+"""Credentials from a kubeconfig or a pod's service account, read by the `kubernetes` package.
 
-The package reads the files, picks the context, and knows certificates, tokens and passwords. Its weak points are
-handled here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the files
-into which inline certificates had to be written are gone as soon as they have been read. The package is imported when
-it is needed: that takes longer than everything else that kubesim does at its start.
+The package reads the files, selects the context, and handles certificates, tokens and passwords. This module adds three
+things: a failed exec plugin raises an error, a cancelled load kills the plugin, and temporary files for inline
+certificates are deleted after use. The package is imported late, because that takes longer than the rest of the
+start-up.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def find_access(kubeconfig: str = "", context: str = "", environment: Mapping[str, str] | None = None) -> AccessLoader:
-    """A kubeconfig that is named, or $KUBECONFIG, or the one of the home directory, or else a pod's service account."""
+    """The given kubeconfig, or $KUBECONFIG, or the one in the home directory, or a pod's service account."""
     environment = os.environ if environment is None else environment
     paths = kubeconfig or environment.get("KUBECONFIG", "")
     if paths:
@@ -46,7 +46,7 @@ def find_access(kubeconfig: str = "", context: str = "", environment: Mapping[st
 
 
 class KubeconfigAccess:
-    """One or several files (as in $KUBECONFIG), and a context; without one the file's current context."""
+    """Loads from one or several files (as in $KUBECONFIG), with a context or the current context."""
 
     def __init__(self, paths: str, context: str = "") -> None:
         self._paths = paths
@@ -63,7 +63,7 @@ class KubeconfigAccess:
         try:
             merged = KubeConfigMerger(self._paths).config
             loader = KubeConfigLoader(merged, self._context or None, config_base_path=None)
-            user = loader._user  # the package has no other access to it, nor to its errors
+            user = loader._user  # the package has no public API for it or its errors
             if user is None:
                 raise UsageError(f"{self._paths}: the context names no user that is in it")
             credential = await self._from_plugin(user)
@@ -76,11 +76,11 @@ class KubeconfigAccess:
         except ConfigException as error:
             raise UsageError(f"{self._paths}: {_words(error).rstrip('.')}; {REMEDY}") from None
         except (YAMLError, ValueError, OSError) as error:
-            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would reveal what was cut out
+            raise UsageError(f"{self._paths}: {_words(error)}") from None  # the cause could contain redacted text
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
-        """What an exec plugin gives takes the place of its entry, as if it had been written there."""
+        """The user entry with the exec plugin's credentials in place of the plugin."""
         if "exec" not in user:
             return Credential({})
         credential = await run_plugin(user["exec"].value, _directory(user.path))
@@ -90,7 +90,7 @@ class KubeconfigAccess:
 
 
 class InClusterAccess:
-    """The service account that a pod has."""
+    """Loads the service account of the pod in which kubesim runs."""
 
     def __init__(self, directory: Path = SERVICE_ACCOUNT, environment: Mapping[str, str] | None = None) -> None:
         self._directory = directory
@@ -124,7 +124,7 @@ def _directory(path: str | None) -> Path:
 
 
 def _words(error: Exception) -> str:
-    """In one line, and without the entry of the file that the package quotes: it may be the one with the token."""
+    """A one-line message without the kubeconfig entry that the package quotes, which may contain a token."""
     return re.sub(r"\{.*\}", "{...}", " ".join(str(error).split()))
 
 
@@ -132,7 +132,7 @@ def _words(error: Exception) -> str:
 
 
 def _misfit(paths: str) -> str:
-    """The first field that is not of the type that kubectl expects; empty if all are. It contains no values."""
+    """The path of the first field with a wrong type; empty if none. It contains no values."""
     for path in paths.split(os.pathsep):
         try:
             content = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
@@ -184,7 +184,7 @@ def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:
 
 
 def _access(configuration: Any, expires_at: int | None) -> Access:
-    """What the package has found; nothing of it stays on disk."""
+    """Converts the package's configuration. No temporary file remains."""
     from kubernetes.aio.config import kube_config
 
     try:
@@ -206,7 +206,7 @@ def _access(configuration: Any, expires_at: int | None) -> Access:
 
 def _tls(configuration: Any) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data)
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go is less strict about how a cluster's own authority is created
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go is less strict about self-made CA certificates
     if configuration.cert_file:
         context.load_cert_chain(configuration.cert_file, configuration.key_file)
     if not configuration.verify_ssl:

@@ -1,8 +1,8 @@
-"""Answers after which there is no point in asking again: credentials that are not accepted, and redirects.
+"""Final errors: rejected credentials and redirects.
 
-A 401 comes after the credentials were loaded again, so it ends the command with the server's own words. A redirect is
-never followed: the token is for the server that the kubeconfig names. Before the first good answer it means that the
-kubeconfig names the wrong server, and ends the command; later it is a failure that may pass.
+A 401 is final, because the credentials were already reloaded; the command ends with the server's message. A redirect is
+never followed, because the token is for the server in the kubeconfig. Before the first successful response, a redirect
+means a wrong server URL and ends the command; later it may be temporary.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesim.errors import TransportError, UsageError
 
 
 class DecisiveTransport:
-    """Raises UsageError for a refusal that is final."""
+    """Raises UsageError for a final error."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -1,7 +1,6 @@
-"""Names to addresses without a pool of threads: each look-up has a thread of its own, which ends with it.
+"""DNS resolution without a thread pool: each lookup runs in its own daemon thread.
 
-asyncio would ask in its pool, whose threads stay, and which a run waits for at its end; anyio's worker threads keep the
-process alive until they have an answer. A name server that does not answer would block the end of the program.
+asyncio's thread pool would block the end of the run until the name server answers. So would anyio's worker threads.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class OwnThreadResolver(AbstractResolver):
             try:
                 loop.call_soon_threadsafe(tell, found)
             except RuntimeError:
-                pass  # the loop has ended in the meantime
+                pass  # the event loop has ended
 
         def tell(found: Any) -> None:
             if answer.done():
@@ -50,4 +49,4 @@ class OwnThreadResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Nothing to release."""

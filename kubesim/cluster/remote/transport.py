@@ -1,8 +1,7 @@
-"""The transport to an API server: it sends a call and returns a status and a stream of bytes.
+"""The transport to an API server: sends a call and returns a status and a stream of bytes.
 
-A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. The
-client that
-may only read is given a `ReadOnlyTransport`, which lets nothing else through, whatever is behind it.
+A call names its verb, as RBAC rules do; the HTTP method follows from it. A read-only client gets a `ReadOnlyTransport`,
+which rejects all other verbs.
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ METHODS: Mapping[Verb, str] = {
     "deletecollection": "DELETE",
 }
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
-PATIENCE_S = 60.0
-# A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
+PATIENCE_S, CONNECT_S = 60.0, 30.0
+# A GET of these gives access to a container or a node. The API server counts it as reading, but the container can
+# change.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
-# Only the metadata of these is read. A server that cannot return metadata alone is an error: there is no fallback.
+# Only the metadata of these is read. If the server cannot return metadata alone, the call fails: there is no fallback.
 CONFIDENTIAL = frozenset({"secrets", "configmaps"})
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -39,8 +39,9 @@ METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 
 @value_object
 class Call:
-    """`patience_s` is how long the server may be silent before the connection counts as broken; None: forever. A
-    transport with a limit for the whole answer may use that instead of the usual timeout."""
+    """A call. `patience_s` is how long the server may be silent before the connection counts as broken; None: forever.
+    A transport with a limit for the whole response may use that instead.
+    """
 
     verb: Verb
     path: str
@@ -56,7 +57,7 @@ class Call:
 
 
 class Reply(Protocol):
-    """What came back. Reading raises `TransportError` if the connection breaks before the end."""
+    """The response. Reading raises `TransportError` if the connection breaks before the end."""
 
     @property
     def status(self) -> int: ...
@@ -67,21 +68,23 @@ class Reply(Protocol):
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body, in pieces of any size."""
+        """The body, in chunks of any size."""
         ...
 
     def close(self) -> None:
-        """Hang up; a reader gets the end of the stream."""
+        """Close the connection; a reader gets the end of the stream."""
         ...
 
 
 class Transport(Protocol):
     def open(self, call: Call) -> AbstractAsyncContextManager[Reply]:
-        """Make a call; raises `TransportError` if the server cannot be reached. Leaving the block hangs up."""
+        """Send a call; raises `TransportError` if the server is unreachable. Leaving the block closes the
+        connection.
+        """
         ...
 
     async def close(self) -> None:
-        """Leave no connection behind."""
+        """Close all connections."""
         ...
 
 
@@ -90,7 +93,7 @@ async def read_all(reply: Reply) -> bytes:
 
 
 class ReadOnlyTransport:
-    """Passes on what gets, lists and watches; anything else is refused before it leaves."""
+    """Forwards get, list and watch; rejects everything else without sending it."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -104,7 +107,7 @@ class ReadOnlyTransport:
 
 
 def check_reads_only(call: Call) -> None:
-    """Raise `ReadOnlyError` unless the call can change nothing."""
+    """Raise `ReadOnlyError` unless the call is read-only."""
     if call.verb not in READS or call.method != "GET" or call.body:
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: this connection only gets, lists and watches")
     resource, subresource = _resource(call.path)
@@ -114,17 +117,17 @@ def check_reads_only(call: Call) -> None:
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: of {resource} this connection reads only metadata")
 
 
-# The one path behind a proxy that is open: what the kubelet of a node runs with. The name of a node is a DNS name.
+# The only allowed proxy path: the configuration of a node's kubelet. The name of a node is a DNS name.
 _CONFIGZ = re.compile(r"/api/v1/nodes/[a-z0-9]([-.a-z0-9]*[a-z0-9])?/proxy/configz")
 
 
 def configz_path(node: str) -> str:
-    """Where the API server passes on a GET to the kubelet's /configz."""
+    """The API server's proxy path to the kubelet's /configz."""
     return f"/api/v1/nodes/{node}/proxy/configz"
 
 
 def _resource(path: str) -> tuple[str, str]:
-    """What `/api/v1/namespaces/NS/pods/NAME/SUB/...` names: the resource, and the subresource if there is one."""
+    """Resource and subresource of `/api/v1/namespaces/NS/pods/NAME/SUB/...`."""
     parts = [part for part in path.split("/") if part]
     parts = parts[2:] if parts[:1] == ["api"] else parts[3:]
     if parts[:1] == ["watch"]:

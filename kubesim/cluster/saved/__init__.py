@@ -1,1 +1,1 @@
-"""Saved runs: the trace and every change of an object, and the state of the cluster at any moment of it."""
+"""Saved runs: the trace, every change of an object, and the state of the cluster at any time."""

@@ -1,7 +1,6 @@
-"""What happened to the objects of a run, change by change, and the output of its containers.
+"""The history of a run: changes of objects, and output of containers.
 
-A history is filled by a run while it continues, or from the lines of a saved one; `ClusterMoment` (moment.py) queries
-it.
+A history is filled during a run, or from the lines of a saved one. `ClusterMoment` (moment.py) queries it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ JsonObject = dict[str, Any]
 
 
 class ObjectChange(NamedTuple):
-    """`t` is microseconds since the start."""
+    """A change of an object. `t` is microseconds since the start."""
 
     t: int
     type: str
@@ -30,22 +29,22 @@ class OutputLine(NamedTuple):
 
 
 class RunHistory:
-    """`end` is the time of the last thing that happened; `is_whole` unless the run was cut off."""
+    """The history. `end` is the time of the last change or record; `is_whole` is False if the run was cut off."""
 
     def __init__(self, header: RunHeader) -> None:
         self.header = header
         self.changes: list[ObjectChange] = []
-        self.output: dict[str, list[OutputLine]] = {}  # by the id of the container
+        self.output: dict[str, list[OutputLine]] = {}  # by container id
         self.end = 0
         self.is_whole = False
-        self._running: dict[tuple[str, str], str] = {}  # pod and container -> the id that was started last
+        self._running: dict[tuple[str, str], str] = {}  # (pod, container) -> id of the last started container
 
     def change(self, change: ObjectChange) -> None:
         self.changes.append(change)
         self.end = max(self.end, change.t)
 
     def record(self, record: Record) -> None:
-        """Of the trace only the output of containers matters here."""
+        """Add a record of the trace. Only container output is kept."""
         self.end = max(self.end, record.t)
         if isinstance(record, LogOutput):
             id = self._running.get((record.pod, record.container), "")
@@ -57,7 +56,7 @@ class RunHistory:
         self.end, self.is_whole = max(self.end, t), True
 
     def objects_at(self, t: int) -> Iterable[JsonObject]:
-        """Every object as it was at this time, including changes at that very instant."""
+        """All objects at this time, including changes at exactly this time."""
         objects: dict[tuple[str, str, str, str], JsonObject] = {}
         for change in self.changes:
             if change.t > t:

@@ -5,8 +5,8 @@
     {"seq": 1, "t": 0.005, "kind": ...}                a record of the trace, as `-o jsonl` prints it
     {"type": "end", "t": 65.0, "ok": true, "hash": ...}
 
-Objects that exist when the story begins are ADDED at 0. Lines are in the order in which things happened. The data of
-Secrets is replaced; the keys stay. A file without its last line is one whose run did not end.
+Objects that exist at the start are ADDED at 0. Lines are in chronological order. The data of Secrets is replaced; the
+keys stay. The last line is missing if the run was cut off.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RunHeader:
 
 
 def change_line(type: str, t: int, obj: dict[str, Any]) -> str:
-    """`t` is microseconds since the start."""
+    """A line for a change. `t` is microseconds since the start."""
     return f'{{"type": "{type}", "t": {t / 1_000_000:.6f}, "object": {printable_json(obj)}}}'
 
 
@@ -52,7 +52,7 @@ def end_line(t: int, ok: bool, hash: str | None) -> str:
 
 
 def shown_object(obj: ApiObject) -> dict[str, Any]:
-    """An object as the API server answers it, without the data of a Secret."""
+    """An object as the API server returns it, without Secret data."""
     body = object_to_json(obj)
     if body.get("kind") != "Secret":
         return body

@@ -1,4 +1,4 @@
-"""The cluster at one moment of a run: the answers that a client would get then."""
+"""The cluster at a given time of a run: API responses at that time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FALSE_IF_MISSING = ("spec.unschedulable", "spec.hostNetwork")
 
 @value_object
 class ObjectSelection:
-    """Which objects of a kind: of a namespace (None: of all), by labels and by fields."""
+    """Selects objects of a kind: by namespace (None: all), labels and fields."""
 
     namespace: str | None = None
     labels: LabelSelector | None = None
@@ -29,7 +29,7 @@ ALL = ObjectSelection()
 
 
 class ClusterMoment:
-    """`t` is microseconds since the start of the run; None: its end."""
+    """The cluster at time `t`, in microseconds since the start of the run; None: the end."""
 
     def __init__(self, history: RunHistory, t: int | None = None) -> None:
         self._history = history
@@ -41,7 +41,7 @@ class ClusterMoment:
             self._objects.setdefault((group, obj["kind"]), []).append(obj)
 
     def custom_resources(self) -> Sequence[Resource]:
-        """Custom kinds that have objects; a definition names them."""
+        """Custom resources that have objects; their names come from the definitions."""
         names = {
             (crd["spec"].get("group", ""), crd["spec"]["names"].get("kind", "")): crd["spec"]["names"]
             for crd in self.list(resource_for(_DEFINITIONS, "CustomResourceDefinition"))
@@ -57,7 +57,7 @@ class ClusterMoment:
         return found
 
     def list(self, resource: Resource, wanted: ObjectSelection = ALL) -> list[JsonObject]:
-        """By namespace and name."""
+        """The selected objects, sorted by namespace and name."""
         found = self._objects.get((resource.group, resource.kind.partition(".")[0]), ())
         return sorted((obj for obj in found if _matches(obj, wanted)), key=lambda obj: (_namespace(obj), _name(obj)))
 
@@ -66,7 +66,7 @@ class ClusterMoment:
         return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
 
     def output(self, container_id: str) -> Sequence[OutputLine]:
-        """The output of a container so far; its id is `containerd://...` in a status."""
+        """The output of a container so far. The id is from its status: `containerd://...`."""
         lines = self._history.output.get(container_id.rpartition("://")[2], ())
         return [line for line in lines if line.t <= self._t]
 
@@ -91,7 +91,7 @@ def _matches(obj: JsonObject, wanted: ObjectSelection) -> bool:
 
 
 def field_text(obj: JsonObject, field: str) -> str:
-    """The value of a selectable field; the zero value if the object does not have it."""
+    """The value of a selectable field; its zero value if missing."""
     if obj["kind"] == "Event" and field == "source":
         return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
     value: Any = obj

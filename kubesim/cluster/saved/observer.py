@@ -1,4 +1,4 @@
-"""Watches a run: passes every record of the trace and every change of an object to a listener, in order."""
+"""Observes a run: passes every trace record and every change of an object to a listener, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesim.trace.records import Record
 from kubesim.trace.sinks.jsonl import record_line
 from kubesim.trace.sinks.line_file import LineFile
 
-BATCH = 1 << 16  # bytes between two writes: a killed process loses no more
+BATCH = 1 << 16  # bytes buffered before a write, the most that a killed process loses
 
 
 class RunListener(Protocol):
@@ -21,7 +21,7 @@ class RunListener(Protocol):
 
 
 class RunObserver:
-    """A sink of a run that also follows the store."""
+    """A trace sink that also follows the store."""
 
     def __init__(self, listener: RunListener) -> None:
         self._listener = listener
@@ -30,7 +30,7 @@ class RunObserver:
         self.record = listener.record
 
     def follow_store(self, store: Store) -> None:
-        """Called when the story begins: objects that were created before are ADDED now."""
+        """Follow the store from the start of the scenario: existing objects are ADDED now."""
         self._store, self._start = store, store.now()
         for kind in store.kinds():
             for obj in store.list(kind):
@@ -38,7 +38,7 @@ class RunObserver:
         store.watch_all(self._changed)
 
     def elapsed(self) -> int:
-        """Microseconds since the story began; 0 before it."""
+        """Microseconds since the start of the scenario; 0 before."""
         return 0 if self._store is None else self._store.now() - self._start
 
     def _changed(self, event: WatchEvent) -> None:
@@ -46,7 +46,7 @@ class RunObserver:
 
 
 class SavedRunWriter:
-    """Writes a run to a file while it continues; a `batch` of 0 writes every line immediately. Raises UsageError."""
+    """Writes a run to a file during the run. With `batch` 0, every line is written immediately. Raises UsageError."""
 
     def __init__(self, path: str, batch: int = BATCH) -> None:
         self._file = LineFile(path, "--save", batch)
@@ -71,6 +71,6 @@ class SavedRunWriter:
 
 
 def history_of(header: RunHeader) -> tuple[RunHistory, RunObserver]:
-    """A history that fills itself while its run continues."""
+    """A history that is filled during the run."""
     history = RunHistory(header)
     return history, RunObserver(history)

@@ -1,6 +1,6 @@
-"""The status of a pod as the API server answers it, summarized as the trace summarizes what the kubelet writes.
+"""Summarizes a pod's status from the API server, as the trace summarizes the kubelet's status updates.
 
-`kubelet/status/summary.py` does the same with the kubelet's own objects; a test compares both.
+`kubelet/status/summary.py` does the same with the kubelet's types; a test compares both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CONTAINERS = {
 
 
 def shown_pod(change: ObjectChange) -> tuple[str, str, dict[str, Any] | None]:
-    """Namespace and name, node, and the summary of its status; None if the pod is gone."""
+    """Namespace and name, node, and status summary; None if the pod is gone."""
     metadata = change.object["metadata"]
     name = f"{metadata.get('namespace', '')}/{metadata['name']}"
     summary = None if change.type == "DELETED" else _summary(change.object.get("status") or {})

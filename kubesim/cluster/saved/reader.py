@@ -1,4 +1,4 @@
-"""The lines of a saved run -> its history. Raises InputError with the wrong line."""
+"""Reads the lines of a saved run into a history. Raises InputError with the invalid line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HINT = "give a file that `kubesim run --save` wrote"
 
 
 def read_history(lines: Iterable[str], source: str) -> RunHistory:
-    """`source` names the file in errors."""
+    """Read a history. `source` is the file name for errors."""
     history: RunHistory | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -66,7 +66,7 @@ def _time(content: dict[str, Any], source: str, number: int) -> int:
 
 
 def _record(content: dict[str, Any], source: str, number: int) -> Record:
-    """The fields of a record that a history needs."""
+    """The fields of a trace record that a history needs."""
     t, args = _time(content, source, number), content.get("args")
     pod, container = (str(content.get(name, "")) for name in ("pod", "container"))
     if content.get("kind") == "log":

@@ -1,8 +1,7 @@
-"""The rows of kubectl's tables over a whole run: for each object the row that `kubectl get -A -o wide` prints of it,
-whenever it changes.
+"""The rows of kubectl's tables over a whole run: each object's row of `kubectl get -A -o wide`, at every change.
 
-Cells that change with time alone (ages) are a mark with the moment from which it counts, in microseconds since the
-start, between two characters 1. A reader fills in the age at its own moment.
+Cells with ages are placeholders: the start of the age in microseconds since the start of the run, between two U+0001
+characters. A reader computes the age for its own time.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from kubesim.cluster.kubectl.printing import cell_text
 from kubesim.cluster.saved.history import ObjectChange
 from kubesim.cluster.store.served_kinds import resource_for
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import TableLook
+from kubesim.cluster.tables.table import TableContext
 from kubesim.trace.records import Record
 
 MARK = "\x01"
-_SILENT = ("Lease", "Namespace", "ServiceAccount", "Secret")  # written all the time, or nothing to see
+_SILENT = ("Lease", "Namespace", "ServiceAccount", "Secret")  # kinds written constantly, or of no interest
 
 
-class MarkingLook(TableLook):
-    """Of every age it answers the mark; `now` is the start of the run."""
+class PlaceholderContext(TableContext):
+    """Formats every age as its placeholder. `now` is the start of the run."""
 
     __slots__ = ()
 
@@ -31,15 +30,15 @@ class MarkingLook(TableLook):
 
 
 class RowTimeline:
-    """Listens to a run (see `RunObserver`)."""
+    """Records the rows during a run (see `RunObserver`)."""
 
     def __init__(self, start: int) -> None:
-        self._look = MarkingLook(start, wide=True)
+        self._context = PlaceholderContext(start, wide=True)
         self._kinds: dict[str, dict[str, Any]] = {}
-        self.t = 0  # of the last change
+        self.t = 0  # time of the last change
 
     def record(self, record: Record) -> None:
-        """Records change no object."""
+        """Ignored: a trace record changes no object."""
 
     def change(self, change: ObjectChange) -> None:
         self.t = change.t
@@ -67,17 +66,17 @@ class RowTimeline:
         return table
 
     def _row(self, obj: dict[str, Any]) -> list[str]:
-        cells = [cell_text(cell) for cell in table_of(obj["kind"]).cells(obj, self._look)]
+        cells = [cell_text(cell) for cell in table_of(obj["kind"]).cells(obj, self._context)]
         namespace = obj["metadata"].get("namespace")
         return [namespace, *cells] if namespace else cells
 
     def data(self) -> list[dict[str, Any]]:
-        """Pods, nodes and Events first."""
+        """All tables: pods, nodes and Events first."""
         first = {"Pod": 0, "Node": 1, "Event": 2}
         return [self._kinds[kind] for kind in sorted(self._kinds, key=lambda kind: (first.get(kind, 3), kind))]
 
     def since(self, t: int) -> list[dict[str, Any]]:
-        """All tables in the same order, with the rows of that time and later."""
+        """All tables in the same order, with the rows since this time."""
         return [{**table, "rows": _recent(table["rows"], t)} for table in self.data()]
 
 

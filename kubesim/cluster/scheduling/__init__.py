@@ -1,1 +1,1 @@
-"""Does a pod fit on a node? Affinity, taints, resources and ports, for the scheduler and the kubelet."""
+"""Matching pods to nodes by affinity, taints, resources and ports, for the scheduler and the kubelet."""

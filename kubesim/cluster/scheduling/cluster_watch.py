@@ -1,4 +1,4 @@
-"""What the scheduler watches: pods and nodes go into its snapshot and its queue, other changes only wake pods.
+"""The scheduler's event handlers: pods and nodes update its snapshot and queue, other changes only requeue pods.
 
 Mirrors: pkg/scheduler/eventhandlers.go addPod, updatePod, deletePod, updateNodeInCache, addAllEventHandlers
 """
@@ -22,7 +22,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class ClusterWatch:
-    """`arm` is called when there may be a pod to try."""
+    """The event handlers. `arm` is called when a pod may be ready for an attempt."""
 
     def __init__(
         self, context: ControllerContext, snapshot: Snapshot, queue: SchedulingQueue, arm: Callable[[], None]
@@ -70,7 +70,7 @@ class ClusterWatch:
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def _pod_changed(self, change: WatchEvent) -> None:
-        """A terminal pod counts as gone."""
+        """A pod changed. A terminated pod counts as deleted."""
         old, new = _states(change)
         self._pod(None if old is None or _is_terminal(old) else old, None if new is None or _is_terminal(new) else new)
 
@@ -115,7 +115,7 @@ class ClusterWatch:
         self._queue.update(info, list(pod_changes(old, new)), self._clock.now())
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name:
-            # It had counted on that node for pods of the same or a lower priority.
+            # It was nominated to that node, which blocked pods of the same or a lower priority.
             self._move_all(ClusterEvent("Pod", Action.DELETE, old), pod_priority(old))
         self._arm()
 
@@ -131,7 +131,7 @@ class ClusterWatch:
                 self._move_all(ClusterEvent("Pod", Action.DELETE, pod), pod_priority(pod))
 
     def _forget(self, pod: Pod) -> None:
-        """A pod is deleted while its volumes are being bound: its resources are free immediately."""
+        """Release the resources of a pod that is deleted during its binding cycle."""
         node = self._snapshot.assumed_node(pod.metadata.uid)
         self._snapshot.remove_pod(pod.metadata.uid)
         gone = pod.changed(spec=pod.spec.changed(node_name=node))
@@ -139,7 +139,7 @@ class ClusterWatch:
 
 
 def _states(change: WatchEvent) -> tuple[ApiObject | None, ApiObject | None]:
-    """Before and after."""
+    """The states before and after."""
     if change.type == "DELETED":
         return change.previous or change.object, None
     return change.previous, change.object

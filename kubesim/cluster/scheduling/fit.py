@@ -1,4 +1,4 @@
-"""Why a pod does not fit on a node: the failures, and the resources that are too few.
+"""Why a pod does not fit on a node: predicate failures and insufficient resources.
 
 Mirrors: pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest.
 """
@@ -20,7 +20,7 @@ NODE_OS = "linux"
 
 @value_object
 class InsufficientResource:
-    """The node has not enough of something; cpu is counted in thousandths."""
+    """A resource is insufficient on the node; cpu is in thousandths."""
 
     resource: str
     requested: int
@@ -41,7 +41,7 @@ class InsufficientResource:
 
 @value_object
 class PredicateFailure:
-    """The node is not of the kind the pod requests."""
+    """A predicate other than resources failed."""
 
     predicate: str
     description: str = ""
@@ -62,7 +62,7 @@ TAINT_TOLERATION = PredicateFailure("TaintToleration", "node(s) had taints that 
 
 
 def node_labels(node: Node) -> Mapping[str, str]:
-    """The labels that affinity sees: the kubelet corrects the OS label in passing, but only if there are labels."""
+    """The node's labels for affinity. Like the kubelet, it corrects the OS label if there are labels."""
     labels = node.metadata.labels
     return {**labels, OS_LABEL: NODE_OS} if labels else labels
 
@@ -70,13 +70,13 @@ def node_labels(node: Node) -> Mapping[str, str]:
 def insufficient_resources(
     pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES
 ) -> Iterator[InsufficientResource]:
-    """The resources that are insufficient on the node for one more pod."""
+    """The resources that the node lacks for this pod."""
     need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
     return fits_request(need, info)
 
 
 def fits_request(need: NodeResources, info: NodeInfo) -> Iterator[InsufficientResource]:
-    """The resources that are insufficient on the node for one more pod with these requests."""
+    """The resources that the node lacks for these requests."""
     have, used = info.allocatable, info.requested
     if info.pod_count + 1 > have.allowed_pods:
         yield InsufficientResource(PODS, 1, info.pod_count, have.allowed_pods)

@@ -1,6 +1,6 @@
-"""Whether a node is one that the pod's node selector and its required node affinity request.
+"""Whether a node matches a pod's node selector and required node affinity.
 
-Selector terms are alternatives. A term with a mistake in it selects nothing, and so does an empty one.
+Selector terms are alternatives. An invalid or empty term matches nothing.
 
 Mirrors: component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go GetRequiredNodeAffinity, Match;
 apimachinery/pkg/labels/selector.go NewRequirement, Matches
@@ -29,12 +29,12 @@ def matches_node_affinity(pod: Pod, node_name: str, labels: Mapping[str, str]) -
 
 
 def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
-    """Without a name of the node only its labels count."""
+    """Whether a node matches. Without the node's name, only labels are compared."""
     return any(_matches_term(term or {}, node_name, labels) for term in selector.get("nodeSelectorTerms") or ())
 
 
 def matches_preferred_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
-    """Whether the node is one that a preference requests; an empty preference requests none."""
+    """Whether a node matches a preference; an empty preference matches none."""
     return _matches_term(term, node_name, labels)
 
 
@@ -43,7 +43,7 @@ def _matches_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, 
     fields = term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    # An error anywhere in the term invalidates it, even if the other half would decide.
+    # An error anywhere in the term invalidates it, even if the other part fails to match.
     if not all(map(_is_valid_expression, expressions)) or not all(map(_is_valid_field, fields)):
         return False
     return all(_matches_expression(each, labels) for each in expressions) and (
@@ -96,7 +96,7 @@ def _values(requirement: Mapping[str, Any]) -> Sequence[str]:
 
 
 def parse_int64(text: str) -> int | None:
-    """A decimal number as Go's ParseInt reads it, or None."""
+    """A decimal number in the syntax of Go's ParseInt, or None."""
     if not _INTEGER.fullmatch(text):
         return None
     number = int(text)

@@ -1,6 +1,6 @@
-"""What a node has and what the pods on it have taken: resources in whole numbers, and host ports.
+"""Capacity of a node, and the resources and host ports used by its pods.
 
-Built from the node and the pods that are already admitted; it grows with each one that is admitted after them.
+It is built from the node and its admitted pods; each newly admitted pod is added.
 
 Mirrors: pkg/scheduler/framework/types.go Resource, NodeInfo; kube-scheduler/framework/types.go HostPortInfo
 """
@@ -23,7 +23,7 @@ _ANY_IP = "0.0.0.0"
 
 @mutable
 class NodeResources:
-    """Amounts as admission compares them; `scalars` are extended resources, huge pages and attachable volumes."""
+    """Resource amounts in admission's units. `scalars` are extended resources, huge pages and attachable volumes."""
 
     milli_cpu: int = 0
     memory: int = 0
@@ -45,7 +45,7 @@ class NodeResources:
                 self.scalars[name] = self.scalars.get(name, 0) + amount.value()
 
     def add_all(self, other: NodeResources, sign: int = 1) -> None:
-        """Add summed amounts; `sign` -1 subtracts them."""
+        """Add amounts; `sign` -1 subtracts them."""
         self.milli_cpu += sign * other.milli_cpu
         self.memory += sign * other.memory
         self.ephemeral_storage += sign * other.ephemeral_storage
@@ -63,7 +63,7 @@ class NodeResources:
 
 
 class HostPorts:
-    """The used ports of the host, by address; `0.0.0.0` stands for every address."""
+    """Used host ports by address; `0.0.0.0` conflicts with every address."""
 
     def __init__(self) -> None:
         self._taken: dict[str, set[tuple[str, int]]] = {}
@@ -72,7 +72,7 @@ class HostPorts:
         self._taken.setdefault(port.host_ip or _ANY_IP, set()).add(_protocol_port(port))
 
     def remove(self, port: ContainerPort) -> None:
-        """Two pods that were forced onto one port hold it once, as upstream counts."""
+        """Remove a pod's ports. A port that two pods share is counted once, as upstream."""
         self._taken.get(port.host_ip or _ANY_IP, set()).discard(_protocol_port(port))
 
     def copy(self) -> HostPorts:
@@ -91,13 +91,13 @@ def _protocol_port(port: ContainerPort) -> tuple[str, int]:
 
 
 def host_ports(pod: Pod) -> Iterator[ContainerPort]:
-    """The host ports a pod holds as long as it runs: those of its sidecars and regular containers."""
+    """The host ports of a running pod: those of its sidecars and regular containers."""
     for container in (*filter(is_restartable_init_container, pod.spec.init_containers), *pod.spec.containers):
         yield from (port for port in container.ports if port.host_port > 0)
 
 
 class NodeInfo:
-    """A node with the pods that are on it."""
+    """A node with its pods."""
 
     def __init__(self, node: Node, pods: Iterable[Pod] = (), gates: FeatureGates = DEFAULT_GATES) -> None:
         self.node = node
@@ -110,7 +110,7 @@ class NodeInfo:
             self.add(pod)
 
     def add(self, pod: Pod) -> None:
-        """One more pod is on the node."""
+        """Add a pod to the node."""
         gates = self._gates
         self.pod_count += 1
         self.requested.add(

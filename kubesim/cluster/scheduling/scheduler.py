@@ -1,8 +1,7 @@
 """The scheduler: binds pods without a node, or reports why no node fits.
 
-It takes the role of kube-scheduler in a cluster. One pod is tried at a time: `framework/cycle.py`
-decides, this acts. Changes in the cluster requeue pods that a plugin rejected (`queue/`); a pod of high priority may
-preempt others (`preemption/`).
+It replaces kube-scheduler. One pod is tried at a time: `framework/cycle.py` decides, this module acts. Cluster events
+requeue rejected pods (`queue/`). A pod of high priority may preempt others (`preemption/`).
 
 Mirrors: pkg/scheduler schedule_one.go ScheduleOne, bindingCycle, handleSchedulingFailure
 """
@@ -44,14 +43,14 @@ from kubesim.cluster.scheduling.volume_bindings import BIND_TIMEOUT, POLL, bind_
 from kubesim.errors import ApiError
 from kubesim.trace import Recorder
 
-FASTEST, SLOWEST = 4 * MILLISECOND, 12 * MILLISECOND  # from a change to the attempt, as recorded
-ATTEMPT = 1 * MILLISECOND  # from one attempt to the next
-FLUSH_INTERVAL = 30 * SECOND  # how often pods are looked for that nothing has helped
+FASTEST, SLOWEST = 4 * MILLISECOND, 12 * MILLISECOND  # from a change to the attempt, as measured
+ATTEMPT = 1 * MILLISECOND  # between two attempts
+FLUSH_INTERVAL = 30 * SECOND  # period of the check for old unschedulable pods
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 
 
 class Scheduler:
-    """Works from when it is created."""
+    """The scheduler; active from creation."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock
@@ -162,7 +161,7 @@ class Scheduler:
         self._clock.call_at(now + POLL, self._poll, queued, placement, volumes, now + BIND_TIMEOUT)
 
     def _poll(self, queued: QueuedPod, placement: Placement, volumes: PodVolumes, deadline: int) -> None:
-        """Once a second: are all claims bound?"""
+        """Check every second whether all claims are bound."""
         pod, now = queued.pod, self._clock.now()
         try:
             if check_bindings(self._listers, pod, placement.node, volumes):
@@ -185,7 +184,7 @@ class Scheduler:
         self._events.event(pod, "Normal", "Scheduled", "Binding", message)
 
     def _unbind(self, queued: QueuedPod, node: str, error: CycleError) -> None:
-        """The pod does not count on the node any more; that may help others."""
+        """Release the node after a failed binding, which may help other pods."""
         pod = queued.pod
         if pod.spec.resource_claims and has_all_claims(pod, self._listers):
             unreserve_pod_claims(self._client, pod, list(pod_resource_claims(pod, self._listers)))

@@ -1,4 +1,4 @@
-"""What the scheduler writes: bindings, statuses of pods, annotations of claims, references of volumes."""
+"""The scheduler's writes: bindings, pod statuses, annotations of claims, claimRefs of volumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "default-scheduler"
 
 
 class SchedulerClient(ControllerClient):
-    """Refusals are `ApiError`s."""
+    """Writes on behalf of the scheduler. Errors are `ApiError`s."""
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, NAME)
@@ -29,7 +29,7 @@ class SchedulerClient(ControllerClient):
         bind(self._store, target, {"metadata": named, "target": {"kind": "Node", "name": node}})
 
     def patch_status(self, pod: Pod, condition: PodCondition | None, nominate: str | None, why: str) -> Pod:
-        """The pod with this condition and this nominated node; None leaves either as it is."""
+        """Write the condition and the nominated node; None leaves the latter unchanged."""
         changed = pod if condition is None else pod_with_condition(pod, condition, self._now())
         shown: dict[str, Any] = {} if condition is None else {condition.type: f"{condition.status}/{condition.reason}"}
         if nominate is not None and nominate != pod.status.nominated_node_name:

@@ -1,7 +1,7 @@
-"""Events as the scheduler writes them: events.k8s.io/v1, where an Event that is repeated becomes a series.
+"""The scheduler's Events: events.k8s.io/v1, where a repeated Event becomes a series.
 
-Equal Events are about the same version of an object: the message does not count, the resource version does. The second
-one starts the series (count 2); later ones are only counted here, until the series ends after six quiet minutes.
+Events are equal if they are about the same resource version; the message is ignored. The second one starts the series
+(count 2). Later ones are only counted in memory, until the series ends after six minutes without one.
 
 Mirrors: client-go tools/events event_broadcaster.go, event_recorder.go
 """
@@ -25,7 +25,7 @@ Key = tuple[str, str, str, str, str, str]
 
 
 class SchedulerEvents:
-    """One per scheduler."""
+    """Emits Events; one per scheduler."""
 
     def __init__(self, context: ControllerContext, name: str) -> None:
         self._clock, self._store, self._recorder = context.clock, context.store, context.recorder
@@ -36,7 +36,7 @@ class SchedulerEvents:
         self._ticking = False
 
     def event(self, pod: Pod, event_type: str, reason: str, action: str, message: str) -> None:
-        """About the pod in the version that is given."""
+        """Emit an Event about this version of the pod."""
         if self._recorder.on:
             self._recorder.record(EventRecorded(**subject(pod), type=event_type, reason=reason, message=message))
         metadata, now = pod.metadata, self._clock.now()
@@ -79,7 +79,7 @@ class SchedulerEvents:
         )
 
     def _write_series(self, event: Event) -> None:
-        """An Event that has expired is created again."""
+        """Write the series; an expired Event is recreated."""
         old = self._store.find("Event", event.metadata.namespace, event.metadata.name)
         if isinstance(old, Event):
             self._store.write(old, old.changed(series=event.series))
@@ -95,7 +95,7 @@ class SchedulerEvents:
             self._clock.call_at(now + FINISH_TIME - (now - self._start) % FINISH_TIME, self._tick)
 
     def _tick(self) -> None:
-        """Every six minutes as long as Events are remembered: forget those that were not repeated since."""
+        """Every six minutes while Events are cached: drop those that were not repeated."""
         self._ticking, now = False, self._clock.now()
         refresh = (now - self._start) % REFRESH_TIME == 0
         for key, event in list(self._cache.items()):

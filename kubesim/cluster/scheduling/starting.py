@@ -1,5 +1,4 @@
-"""Starts the component that assigns pods to nodes: the scheduler with the first pod without a node, or a rule instead
-of it."""
+"""Starts the scheduler with the first unscheduled pod, or a simple rule in its place."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class SchedulerStarter:
-    """Makes the scheduler when the first pod without a node appears: a run without any pays nothing."""
+    """Creates the scheduler when the first unscheduled pod appears, so that a run without any pays nothing."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
@@ -26,14 +25,14 @@ class SchedulerStarter:
 
 
 def start_scheduler(context: ControllerContext) -> None:
-    """It takes up the pods that exist already."""
+    """Start the scheduler; it queues existing pods too."""
     from kubesim.cluster.scheduling.scheduler import Scheduler
 
     Scheduler(context)
 
 
 class FirstNode:
-    """Gives every pod without a node the same one, immediately; a pod with scheduling gates when they are gone."""
+    """Binds every unscheduled pod to the same node immediately, or once its scheduling gates are removed."""
 
     def __init__(self, context: ControllerContext, node: str) -> None:
         self._clock, self._store = context.clock, context.store
@@ -42,7 +41,7 @@ class FirstNode:
 
     def _changed(self, change: WatchEvent) -> None:
         if change.type != "DELETED" and self._is_free(change.object):
-            # Not inside the watch: other watches have not seen the pod without a node yet.
+            # Deferred: other watches have not seen the unscheduled pod yet.
             metadata = change.object.metadata
             self._clock.call_at(self._clock.now(), self._bind, metadata.namespace, metadata.name)
 

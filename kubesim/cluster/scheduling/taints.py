@@ -1,4 +1,4 @@
-"""Whether a pod tolerates a node's taints; the kubelet checks only those that would evict it (NoExecute).
+"""Whether a pod tolerates a node's taints. The kubelet checks only NoExecute taints.
 
 Mirrors: component-helpers/scheduling/corev1/helpers.go FindMatchingUntoleratedTaint; api/core/v1/toleration.go
 """
@@ -20,7 +20,7 @@ _DECIMAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def untolerated_taint(pod: Pod, node: Node, gates: FeatureGates = DEFAULT_GATES) -> Taint | None:
-    """The first taint that keeps the pod off the node."""
+    """The first untolerated taint."""
     comparison = gates.enabled("TaintTolerationComparisonOperators")
     for taint in node.spec.taints:
         if taint.effect in ("NoSchedule", "NoExecute") and not any(
@@ -40,7 +40,7 @@ def tolerates_no_execute_taints(pod: Pod, node: Node, gates: FeatureGates = DEFA
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool) -> bool:
-    """An empty key or effect stands for every one; `comparison` allows the operators Lt and Gt."""
+    """Whether a toleration matches; an empty key or effect matches all. `comparison` allows the operators Lt and Gt."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

@@ -1,6 +1,6 @@
-"""The volumes of a pod that was given a node: volumes are reserved for claims, others are provisioned, all are awaited.
+"""Binds the volumes of a pod that was given a node: reserves or provisions them, and waits.
 
-The claims are checked once a second, as upstream polls them; the pod is bound when all of them are.
+The claims are checked once a second, as upstream does. The pod is bound when all of them are.
 
 Mirrors: pkg/scheduler/framework/plugins/volumebinding/binder.go BindPodVolumes, bindAPIUpdate, checkBindings
 """
@@ -23,7 +23,7 @@ _PROBLEM = 'running PreBind plugin "VolumeBinding": binding volumes: '
 
 
 def bind_pod_volumes(client: SchedulerClient, pod: Pod, node: str, volumes: PodVolumes) -> None:
-    """Record which volume is for which claim, and the node for which a volume must be provisioned."""
+    """Write each volume's claimRef, and the selected node of claims to provision."""
     user = f"pod {pod.metadata.name} goes to {node}"
     for volume, claim in volumes.static:
         why = f"{user} and this volume suits its claim {claim.metadata.name}, so it is reserved for it"
@@ -35,7 +35,7 @@ def bind_pod_volumes(client: SchedulerClient, pod: Pod, node: str, volumes: PodV
 
 
 def check_bindings(listers: Listers, pod: Pod, node: str, volumes: PodVolumes) -> bool:
-    """Whether all claims are bound. Raises a `CycleError` with the reason if the pod cannot get this node."""
+    """Whether all claims are bound. Raises a `CycleError` if the pod cannot get this node."""
     found = listers.store.find("Node", "", node)
     if found is None:
         raise CycleError(f'{_PROBLEM}failed to get node "{node}": node "{node}" not found')

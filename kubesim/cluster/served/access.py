@@ -1,6 +1,6 @@
 """Authentication and authorization: the user of a request, and role based access control.
 
-Without an `RoleAccess` everybody may do everything, as with `--authorization-mode=AlwaysAllow`.
+Without a `RoleAccess`, every request is allowed, as with `--authorization-mode=AlwaysAllow`.
 
 Mirrors: plugin/pkg/auth/authorizer/rbac rbac.go; apiserver/pkg/endpoints/filters authorization.go, impersonation;
 apiserver/pkg/endpoints/request requestinfo.go
@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 _MASTERS = "system:masters"
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-# What every user may ask, without any role.
+# Allowed for every user without any role.
 _OPEN_PATHS = (
     "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
     "/version/",
@@ -70,7 +70,7 @@ def attributes_of(method: str, path: str, query: Mapping[str, Sequence[str]]) ->
 
 
 class RoleAccess:
-    """Decides by the roles and bindings in the store."""
+    """Authorizes requests by the roles and bindings in the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -86,7 +86,7 @@ class RoleAccess:
         return any(_rule_allows(rule, asked) for rule in self.rules(user, asked.namespace))
 
     def rules(self, user: ApiUser, namespace: str) -> Iterator[JsonObject]:
-        """The rules that a user has in a namespace."""
+        """The RBAC rules that apply to a user in a namespace."""
         for binding in self._store.list("ClusterRoleBinding"):
             if _binds(binding.extra, user, ""):
                 yield from self._role_rules(binding.extra, "")
@@ -135,7 +135,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def refusal(user: ApiUser, asked: Attributes) -> ApiError:
-    """The 403, in the server's words."""
+    """The 403 error, in the API server's words."""
     who = f'User "{user.name}" cannot {asked.verb}'
     if asked.path:
         return ApiError(403, "Forbidden", f'forbidden: {who} path "{asked.path}"', {})
@@ -149,7 +149,7 @@ def refusal(user: ApiUser, asked: Attributes) -> ApiError:
 
 
 def impersonated(user: ApiUser, headers: Mapping[str, str]) -> ApiUser:
-    """The user that a request impersonates."""
+    """The user that a request impersonates, from its Impersonate headers."""
     name = headers.get("impersonate-user")
     if not name:
         return user

@@ -1,7 +1,7 @@
-"""The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
+"""The cluster over HTTP: serves `rest.handle` on real connections, so that real clients can use it.
 
-A request is answered immediately, except one for a version that has not been reached: that one waits three seconds. A
-watch is a stream of lines until its time is over, the client disconnects, or the client is too slow.
+Requests are answered immediately. The exception is a read at a resource version in the future, which waits up to three
+seconds. A watch streams lines until it times out, the client disconnects, or the client reads too slowly.
 
 Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
 authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
@@ -31,9 +31,9 @@ from kubesim.errors import ApiError, UsageError
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY = 3 * 1024 * 1024
-MAX_HEAD = 64 * 1024  # selectors and continue tokens make long lines
-FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a version that has not been reached
-KEEPALIVE_S = 3630.0  # how long an idle connection stays open: aiohttp's own value
+MAX_HEAD = 64 * 1024  # large, because selectors and continue tokens are long
+FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a resource version in the future
+KEEPALIVE_S = 3630.0  # idle timeout of a connection, aiohttp's default
 HANDSHAKE_S, GOODBYE_S = 60.0, 5.0  # of TLS
 _log = logging.getLogger(__name__)
 _FRESH_POLL = 50 * MILLISECOND
@@ -41,26 +41,26 @@ _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 
 
 class Beside(Protocol):
-    """Answers that are not in a server's store: streams into containers, their logs, metrics."""
+    """Endpoints beyond the API server's store: streams into containers, logs, metrics."""
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse | None:
-        """None: it is a request for the store."""
+        """Serve the request. None if it is one for the store."""
         ...
 
     def extend(self, request: Request, response: Response) -> Response:
-        """The answer of the store, with what is beside it."""
+        """The store's response, extended by resources that are not in the store."""
         ...
 
     async def written(self, request: Request) -> None:
-        """Wait until the changes of a request would survive the end of this process."""
+        """Wait until the changes of a request are durable."""
         ...
 
 
 class ClusterServer:
-    """Serves a store until closed. `address` is where, once it has started.
+    """An HTTP server for a store. `address` is its address once it has started.
 
-    With `tokens` or a TLS context that requests client certificates, a client with neither is refused. On a paced
-    loop, `speed` is how much faster its time goes than that of clients.
+    With `tokens` or a TLS context that requests client certificates, clients need one of them. On a paced loop, `speed`
+    is the ratio of virtual time to the clients' time.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ClusterServer:
                 connection.transport.abort()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """A mistake of ours is an answer and a line in the log with where it was; the server goes on."""
+        """Answer one request. A bug in kubesim becomes a 500 with a logged traceback; the server keeps running."""
         self.requests += 1
         try:
             return await self._respond(request)
@@ -146,7 +146,7 @@ class ClusterServer:
         except web.RequestPayloadError as error:
             return _finished(_refusal(bad_request(str(error))))
         except Exception as error:
-            if request.writer.output_size > 0:  # the head of another answer is out
+            if request.writer.output_size > 0:  # part of a response was already sent
                 raise
             _log.exception("%s %s", request.method, request.raw_path)
             return _finished(_refusal(unexpected(error)))
@@ -172,7 +172,7 @@ class ClusterServer:
         return await self._stream(request, response.stream)
 
     def _is_known(self, request: web.BaseRequest) -> bool:
-        """By a token, or by the client certificate of the connection."""
+        """Whether the client has a valid token or a client certificate."""
         wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
         if not self.tokens and not wants_certificate:
             return True
@@ -182,7 +182,9 @@ class ClusterServer:
         return bool(request.get_extra_info("peercert"))
 
     async def _answer(self, request: Request) -> Response:
-        """Waits for a version that another client's write may create."""
+        """Answer from the store. A resource version in the future gets three seconds, as another client's write may
+        reach it.
+        """
         response = handle(self._store, request, self._access)
         deadline = self._clock.now() + FRESH_TIMEOUT
         while _is_too_early(response) and self._clock.now() < deadline:
@@ -203,7 +205,7 @@ class ClusterServer:
                     await response.write(some)
             await response.write_eof()
         except ConnectionError:
-            pass  # the watcher has closed the connection
+            pass  # the client has disconnected
         finally:
             self._streams.pop(stream, None)
         return response
@@ -216,7 +218,7 @@ def _is_too_early(response: Response) -> bool:
 
 
 async def _read(request: web.BaseRequest) -> bytes | None:
-    """The body; None if it is too long."""
+    """The request body. None if it is too long."""
     parts, size = [], 0
     async for part in request.content.iter_any():
         size += len(part)
@@ -237,7 +239,7 @@ def _headers(content_type: str) -> dict[str, str]:
 def _finished(response: Response) -> web.Response:
     text = response.body is None
     headers = {**_headers(_TEXT if text else _JSON), **response.headers}
-    if not headers[hdrs.CONTENT_TYPE]:  # an answer without a body
+    if not headers[hdrs.CONTENT_TYPE]:  # a response without a body
         del headers[hdrs.CONTENT_TYPE]
     body = (response.raw or response.text.encode()) if response.body is None else encoded(response.body)
     answer = web.Response(status=response.status, body=body, headers=headers)

@@ -1,7 +1,7 @@
-"""Lists: selectors, versions, pages. The options in the query, and the objects that they select.
+"""List and watch requests: selectors, resource versions, pages.
 
 Mirrors: apimachinery/pkg/apis/meta/internalversion/validation ValidateListOptions; apiserver/pkg/storage continue.go,
-pkg/storage/cacher delegator (which version a list is of)
+pkg/storage/cacher delegator (the resource version of a list)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ListOptions:
 
 
 def parse_list_options(resource: Resource, namespace: str | None, query: Mapping[str, str]) -> ListOptions:
-    """Read and check the query of a list or a watch."""
+    """Parse and validate the query of a list or a watch."""
     options = ListOptions(
         selection=_selection(resource, namespace, query),
         limit=max(0, parse_int(query.get("limit", "")) or 0),
@@ -72,12 +72,12 @@ def parse_list_options(resource: Resource, namespace: str | None, query: Mapping
 
 
 def _flag(query: Mapping[str, str], name: str) -> bool | None:
-    """Whatever a flag is set to means yes, also nothing, but for `0` and `false`."""
+    """The value of a boolean query parameter: true unless it is `0` or `false`, also if it is empty."""
     return None if name not in query else query[name] != "0" and query[name].lower() != "false"
 
 
 def parse_int(text: str) -> int | None:
-    """A number of the query."""
+    """Parse an integer query parameter."""
     if not text:
         return None
     if not re.fullmatch(r"[+-]?[0-9]+", text):
@@ -92,7 +92,7 @@ def _selection(resource: Resource, namespace: str | None, query: Mapping[str, st
         check_fields(resource, fields)
     except SelectorError as error:
         raise bad_request(str(error)) from None
-    if namespace is None and resource.namespaced:  # a list of one namespace, in other words
+    if namespace is None and resource.namespaced:  # equivalent to a list of one namespace
         namespace = next((t.value for t in fields.terms if t.field == "metadata.namespace" and t.equal), None)
     return Selection(namespace, labels if labels.requirements else None, fields if fields.terms else None)
 
@@ -134,7 +134,7 @@ def _check_watch(errors: Errors, options: ListOptions) -> None:
 
 
 def parse_version(text: str) -> int:
-    """The version that a read or a watch names; nothing is 0."""
+    """The resource version in the query of a read or a watch; 0 if it is empty."""
     if text and not text.isdigit():
         problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
         raise internal_error(f'resourceVersion: Invalid value: "{text}": {problem}')
@@ -145,13 +145,13 @@ def parse_version(text: str) -> int:
 
 
 def check_reached(store: Store, version: int) -> None:
-    """Upstream waits a while for a version that has not been reached; here no other client would create it."""
+    """Reject a resource version in the future. Upstream waits for it first; the HTTP server does that."""
     if version > store.resource_version:
         raise too_large_version(version, store.resource_version)
 
 
 def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict[str, Any]:
-    """The list as it is answered."""
+    """The list as a response body."""
     try:
         version = parse_version(options.version)
     except ApiError as error:
@@ -187,8 +187,9 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
 
 
 def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[list[ApiObject], int]:
-    """The selected objects up to the limit, and how many come after them, selected or not, because those have not been
-    checked."""
+    """The selected objects up to the limit, and the number of remaining objects. Remaining objects are not checked
+    against the selectors.
+    """
     page: list[ApiObject] = []
     for n, obj in enumerate(objects):
         if options.selection.matches(obj):
@@ -236,7 +237,7 @@ def _base64(text: str) -> str:
 
 
 def _read_token(token: str) -> tuple[int, str]:
-    """The version of the first page and where the next one starts."""
+    """The resource version of the first page, and the key where the next page starts."""
     try:
         text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode(errors="surrogateescape")
         value = gojson.loads(text)
@@ -271,7 +272,7 @@ def _bad_token(problem: str) -> ApiError:
 
 
 def _token_expired(start: str) -> ApiError:
-    """With a token that continues at the latest version."""
+    """410 Expired, with a token that continues the list at the latest resource version."""
     text = json.dumps({"v": _TOKEN_VERSION, "rv": -1, "start": start.removeprefix("/")}, separators=(",", ":"))
     error = expired(_TOKEN_EXPIRED)
     return ApiError(error.code, error.reason, error.message, error.details, go_on=_base64(text))

@@ -1,7 +1,7 @@
-"""The form of answer that a client accepts: an object as it is, only its metadata, or a Table; as JSON or YAML.
+"""Content negotiation: an object as it is, only its metadata, or a Table; as JSON or YAML.
 
-The `Accept` header lists forms, each with a weight; the first that this server has is taken. A client that prefers
-protobuf gets JSON: all that request it can read both.
+The `Accept` header lists media types with weights. The first one that this server supports is used. A client that
+prefers protobuf gets JSON, which all such clients can read.
 
 Mirrors: apiserver/pkg/endpoints/handlers negotiation/negotiate.go, rest.go AllowsMediaTypeTransform, response.go
 asPartialObjectMetadata, asPartialObjectMetadataList, asTable; munnerz/goautoneg ParseAccept
@@ -27,7 +27,9 @@ _INCLUDED = ("", "Metadata", "Object", "None")
 
 @value_object
 class Form:
-    """`kind` is what to make of an object before it is sent; empty: nothing. `included` is the object in a row."""
+    """The form of a response: `kind` is the type to convert an object to (empty: none), `included` the object in a
+    Table row.
+    """
 
     kind: str = ""
     version: str = "v1"
@@ -35,9 +37,9 @@ class Form:
     included: str = ""
 
     def of_item(self, resource: Resource, body: dict[str, Any], now: int) -> dict[str, Any]:
-        """One object, as a single answer."""
+        """Convert one object."""
         if self.kind == _LIST:
-            raise _misasked(f"{_LIST}, but the requested object is not a list", resource, "")
+            raise _not_representable(f"{_LIST}, but the requested object is not a list", resource, "")
         if self.kind == _TABLE:
             metadata = {"resourceVersion": body["metadata"].get("resourceVersion", "")}
             return self._table(resource, [body], metadata, now)
@@ -47,21 +49,20 @@ class Form:
         if not self.kind:
             return body
         if self.kind == _ITEM:
-            raise _misasked(f"{_ITEM}, but the requested object is a list", resource, "List")
+            raise _not_representable(f"{_ITEM}, but the requested object is a list", resource, "List")
         if self.kind == _TABLE:
             return self._table(resource, body["items"], body["metadata"], now)
-        # Go appends to a nil list: one without items is null.
+        # Go encodes a nil slice as null.
         items = [self._metadata(item) for item in body["items"]] or None
         return {**body, "kind": _LIST, "apiVersion": self._api_version, "items": items}
 
     @property
     def fits_events(self) -> bool:
-        """A watch whose events would need lists as objects is opened, and ends at the first one that it cannot
-        encode."""
+        """Whether watch events can be encoded in this form. If not, the watch opens and ends at the first event."""
         return self.kind != _LIST
 
     def of_event(self, resource: Resource, body: dict[str, Any], now: int, *, first: bool) -> dict[str, Any]:
-        """One object in a watch. Only the first Table of a watch has columns."""
+        """Convert the object of a watch event. Only the first Table of a watch has columns."""
         if self.kind == _TABLE:
             table = self.of_item(resource, body, now)
             return table if first else {**table, "columnDefinitions": None}
@@ -87,11 +88,12 @@ WHOLE = Form()
 
 
 def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, included: str = "") -> Form:
-    """The form that a client gets; 406 if it accepts none of the available ones. A path that can be watched offers
-    streams."""
+    """The form of the response; raises 406 if the client accepts none of the available ones. Watchable paths offer
+    streams.
+    """
     known_type = False
     for media_type, parameters in clauses(accept.strip() or "*/*"):
-        if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`
+        if media_type not in (*MEDIA_TYPES, "*/*"):  # the outer router does not support `application/*`
             continue
         known_type = True
         answered = YAML if media_type == YAML else JSON
@@ -109,13 +111,13 @@ def negotiate(accept: str, *, watching: bool = False, watchable: bool = False, i
 
 
 def unavailable(offered: tuple[str, ...]) -> ApiError:
-    """The answer of the router in front, which only knows media types."""
+    """The 406 of the outer router, which compares only media types."""
     listed = ", ".join(offered)
     return ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {})
 
 
 def prefers_yaml(accept: str) -> bool:
-    """Whether an error is sent as YAML."""
+    """Whether the client prefers errors as YAML."""
     types = [media_type for media_type, _ in clauses(accept) if media_type in (*MEDIA_TYPES, "*/*")]
     return types[:1] == [YAML]
 
@@ -140,7 +142,7 @@ def _weight(text: str) -> float:
         return 0.0
 
 
-def _misasked(problem: str, resource: Resource, suffix: str) -> ApiError:
+def _not_representable(problem: str, resource: Resource, suffix: str) -> ApiError:
     """The type is the one that Go has inside the server."""
     package = resource.group.partition(".")[0] or "core"
     return not_acceptable(f"you requested {problem} (*{package}.{resource.kind}{suffix})")

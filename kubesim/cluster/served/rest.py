@@ -1,6 +1,6 @@
-"""The API over HTTP, without the HTTP: a request in, a response out.
+"""The API server's REST handlers without HTTP: a request in, a response out.
 
-`handle` is a function of the store and the request. An open watch is a `WatchStream` that the server reads from.
+`handle` depends only on the store and the request. An open watch is a `WatchStream` that the HTTP server reads.
 
 Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
 """
@@ -22,8 +22,10 @@ from kubesim.cluster.managed.tracking import track_create, writer
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import bad_request, rejected, status_of, unsupported_media_type
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from kubesim.cluster.registry.bodies.reading import read_body
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
-from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of, impersonated, refusal
@@ -39,7 +41,7 @@ from kubesim.cluster.served.requests.deletions import delete_options, options_of
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
 from kubesim.cluster.served.requests.protobuf import in_protobuf
-from kubesim.cluster.served.routes import BINDINGS, ApiRoute, NotOurs, route
+from kubesim.cluster.served.routes import BINDINGS, ApiRoute, UnknownPath, route
 from kubesim.cluster.served.watch_stream import WatchStream
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
@@ -52,12 +54,12 @@ from kubesim.values import replace, value_object
 
 __all__ = ["Request", "Response", "WatchStream", "handle"]
 
-_PATCHES = (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH)
+_PATCHES = (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH)
 
 
 @value_object
 class Request:
-    """Header names in lower case. `raw` is the body as it came; without it, the text is all there is."""
+    """A request. Header names are lower case. `raw` is the body as bytes; if empty, `text` is the whole body."""
 
     method: str
     path: str
@@ -69,7 +71,7 @@ class Request:
 
 @value_object
 class Response:
-    """Either a JSON body, or plain text, or a stream of watch events. `headers`: those that differ from the default."""
+    """A response: a JSON body, plain text, or a stream of watch events. `headers` override the default ones."""
 
     status: int
     body: JsonObject | None = None
@@ -77,16 +79,16 @@ class Response:
     warnings: tuple[str, ...] = ()
     stream: WatchStream | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    raw: bytes = b""  # instead of a text
+    raw: bytes = b""  # instead of `text`
 
 
 def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
-    """Answer one request; without `access` everybody may do everything."""
+    """Answer one request. Without `access`, every request is allowed."""
     try:
         return _in_yaml(request, _handle(store, request, access))
     except RecursionError:
         return Response(400, status_of(bad_request("exceeded max depth")))
-    except NotOurs:
+    except UnknownPath:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
         return _in_yaml(request, Response(error.code, status_of(error)))
@@ -152,7 +154,7 @@ class _Call:
 
     @property
     def flat_query(self) -> dict[str, str]:
-        """Of several values the first counts."""
+        """The query with the first value of each parameter."""
         return {name: values[0] for name, values in self.query.items()}
 
     def view(self, obj: ApiObject) -> JsonObject:
@@ -235,10 +237,10 @@ def _post_subresource(store: Store, call: _Call) -> Response:
 
 
 def _review(store: Store, call: _Call) -> Response:
-    """A request in the form of an object, which is not stored."""
+    """Answer a review, which is not stored."""
     options, resource = call.options, call.resource
     body, warnings = _read(call, options)
-    obj = registry.read_body(resource, body)
+    obj = read_body(resource, body)
     now = format_time(call.now)
     track_create(writer(resource, "", options.manager, now), resource, obj)
     answer = reviews.answered(store, resource.kind, obj, call.user, call.access, now)
@@ -287,7 +289,7 @@ def _success() -> JsonObject:
 
 
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
-    """The object that was sent, and the warnings about its fields."""
+    """The object in the body, and the warnings about its fields."""
     resource = call.resource
     body = parse(call.body, resource.kind_name, only_text=_only_text(resource))
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
@@ -325,7 +327,7 @@ def _patch(store: Store, call: _Call) -> Response:
         return _apply(store, call, options)
     store.get(call.resource.kind, target.namespace, target.name)
     body: Any = json.loads(_patch_text(call))
-    repeated = () if content_type == registry.JSON_PATCH else json_duplicates(call.request.body)
+    repeated = () if content_type == JSON_PATCH else json_duplicates(call.request.body)
     written = registry.patch(
         store,
         target,
@@ -351,7 +353,7 @@ def _patch_text(call: _Call) -> str:
 
 
 def _undecodable(call: _Call, problem: str) -> str:
-    """Only one of the three kinds of patches does not report its changes."""
+    """The error of a body that is not a patch. Strategic merge patches lack the usual prefix."""
     return problem if call.body.media_type == STRATEGIC_MERGE_PATCH else f"error decoding patch: {problem}"
 
 
@@ -392,7 +394,7 @@ def _delete(store: Store, call: _Call) -> Response:
 
 
 def _delete_collection(store: Store, call: _Call, options: DeleteOptions) -> Response:
-    """Each of the selected objects; the answer is the list as it stood before."""
+    """Delete each selected object. Returns the list from before the deletion."""
     check_delete_options(options)
     list_options = parse_list_options(call.resource, call.route.namespace, call.flat_query)
     body = list_objects(store, call.resource, list_options)

@@ -1,4 +1,4 @@
-"""Paths of the API: which kind, which object, which subresource, and which methods they answer to."""
+"""Routes of the API: path -> kind, object, subresource, allowed methods."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ BINDINGS = Resource("Binding", "bindings")
 Scope = Literal["one", "all", "everywhere"]
 
 
-class NotOurs(LookupError):
-    """A path of no known group: a plain `404 page not found`."""
+class UnknownPath(LookupError):
+    """A path outside the known API groups: a plain `404 page not found`."""
 
 
 @value_object
 class ApiRoute:
-    """`namespace` None means all namespaces. `watch` is the old spelling `/api/v1/watch/...`."""
+    """A resolved API path. `namespace` None means all namespaces. `watch` marks the deprecated `/api/v1/watch/...`."""
 
     target: Target
     namespace: str | None
@@ -52,7 +52,7 @@ class ApiRoute:
 
 
 class _Finder:
-    """The resources of one group and version, those of custom resources included."""
+    """Finds resources of one group and version, custom resources included."""
 
     def __init__(self, store: Store, group: str, version: str) -> None:
         self._store, self.group, self._version = store, group, version
@@ -63,7 +63,7 @@ class _Finder:
 
 
 def route(method: str, path: str, store: Store) -> ApiRoute:
-    """Find out what a request is about; raises the API's 404 and 405."""
+    """Resolve the method and path of a request; raises 404 and 405."""
     parts = [part for part in path.split("/") if part]
     blank_namespace = "/namespaces//" in path
     finder, rest = _group(parts, store)
@@ -84,11 +84,11 @@ def _group(parts: list[str], store: Store) -> tuple[_Finder, list[str]]:
         if f"{parts[1]}/{parts[2]}" not in known:
             raise no_such_resource()
         return _Finder(store, parts[1], parts[2]), parts[3:]
-    raise NotOurs("/".join(parts))
+    raise UnknownPath("/".join(parts))
 
 
 def _find(finder: _Finder, rest: list[str], blank_namespace: bool) -> ApiRoute:
-    """`pods`, `namespaces/NS/pods/NAME/SUB`, `nodes/NAME/SUB`, and namespaces themselves."""
+    """Resolve `pods`, `namespaces/NS/pods/NAME/SUB`, `nodes/NAME/SUB`, and namespaces themselves."""
     if not rest:
         raise no_such_resource()
     group = finder.group
@@ -124,7 +124,7 @@ def _named(resource: Resource, namespace: str | None, rest: list[str]) -> ApiRou
 
 
 def _subresources(resource: Resource) -> tuple[str, ...]:
-    """Those of the table of the API; a custom resource has its own."""
+    """The subresources of a resource: from the API's table, or from the definition of a custom resource."""
     listed = subresources_of(resource.group, resource.version, resource.plural)
     return (*listed, *resource.subresources)
 
@@ -140,7 +140,7 @@ def _check_method(method: str, found: ApiRoute) -> None:
 
 
 def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple[str, ...]:
-    """The routes of one object, of a collection, and of a collection in all namespaces."""
+    """The allowed methods of one object, of a collection, and of a collection in all namespaces."""
     if resource is BINDINGS:
         return ("POST",)
     if resource.kind in _CREATE_ONLY:

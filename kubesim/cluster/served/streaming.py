@@ -1,8 +1,8 @@
-"""A watch as it is served: lines as they come, bookmarks in between, and an end when its time is over.
+"""Watch streams: lines of events, periodic bookmarks, and a timeout.
 
-Times are the clock's: under a virtual one also the timeouts and bookmarks of a watch are virtual.
+Timeouts and bookmarks use the clock, so they are virtual under a virtual clock.
 
-Mirrors: apiserver/pkg/endpoints/handlers get.go handleWatch (how long); pkg/storage/cacher/cache_watcher.go
+Mirrors: apiserver/pkg/endpoints/handlers get.go handleWatch (timeout); pkg/storage/cacher/cache_watcher.go
 nextBookmarkTime
 """
 
@@ -17,13 +17,13 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.served.rest import WatchStream
 from kubesim.cluster.wire import encoded
 
-MIN_WATCH_S = 1800  # a watch without a timeout lasts this long, or up to twice as long
+MIN_WATCH_S = 1800  # a watch without a timeout lasts between this and twice as long
 BOOKMARK_PERIOD = 60 * SECOND
 BOOKMARK_BEFORE_END = 2 * SECOND
 
 
 async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> AsyncGenerator[bytes, None]:
-    """Whole lines, as many as there are each time. The client that stops reading closes the watch."""
+    """Yields whole lines, all that are ready at once. Closing the generator closes the watch."""
     seconds = stream.options.timeout_s or MIN_WATCH_S * (1 + chance.random())
     timers = _Timers(clock, stream, clock.now() + round(seconds * SECOND))
     try:
@@ -38,7 +38,7 @@ async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> 
 
 
 class _Timers:
-    """Ends a stream at its deadline, and sends bookmarks: every minute, and shortly before the end."""
+    """Timers of a stream: closes it at the deadline; sends a bookmark every minute and shortly before the end."""
 
     def __init__(self, clock: LoopClock, stream: WatchStream, deadline: int) -> None:
         self._clock = clock
@@ -63,6 +63,6 @@ class _Timers:
 
 
 def next_bookmark(now: int, deadline: int) -> int | None:
-    """When a watch that ends at the deadline gets a bookmark; None: not again."""
+    """The time of the next bookmark of a watch that ends at the deadline. None: no more bookmarks."""
     due = min(now + BOOKMARK_PERIOD, deadline - BOOKMARK_BEFORE_END)
     return due if due > now else None

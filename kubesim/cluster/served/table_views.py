@@ -1,4 +1,4 @@
-"""Objects as a Table: columns with a description, and a row for each object.
+"""Objects as a Table: column definitions with descriptions, and a row for each object.
 
 Mirrors: pkg/printers/storage storage.go TableConvertor; pkg/printers/internalversion printers.go AddHandlers;
 apiserver/pkg/endpoints/handlers response.go asTable
@@ -12,7 +12,7 @@ from typing import Any
 from kubesim.api.schema.events_v1 import to_core
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import Column, TableLook, TableRules, dig
+from kubesim.cluster.tables.table import Column, TableContext, TableRules, dig
 
 JsonObject = dict[str, Any]
 
@@ -20,7 +20,7 @@ _COMPLETED = {
     "Succeeded": "The pod has completed successfully.",
     "Failed": "The pod failed.",
 }
-# In a few words each; a column that is not named here is described by its name.
+# Short descriptions. A column missing here is described by its name.
 _DESCRIPTIONS = {
     "Name": "The name of the object. It is unique among the objects of its kind in a namespace.",
     "Age": "How long ago the object was created.",
@@ -42,13 +42,16 @@ _DESCRIPTIONS = {
 def table_of_items(
     resource: Resource, items: list[JsonObject], metadata: Mapping[str, Any], now: int, included: str, version: str
 ) -> JsonObject:
-    rules, look = table_of(resource.kind) if resource.columns is None else resource.columns, TableLook(now, wide=True)
+    rules, context = (
+        table_of(resource.kind) if resource.columns is None else resource.columns,
+        TableContext(now, wide=True),
+    )
     return {
         "kind": "Table",
         "apiVersion": version,
         "metadata": dict(metadata),
         "columnDefinitions": [_definition(column) for column in rules.columns],
-        "rows": [_row(resource, rules, item, look, included, version) for item in items],
+        "rows": [_row(resource, rules, item, context, included, version) for item in items],
     }
 
 
@@ -63,10 +66,10 @@ def _definition(column: Column) -> JsonObject:
 
 
 def _row(
-    resource: Resource, rules: TableRules, item: JsonObject, look: TableLook, included: str, version: str
+    resource: Resource, rules: TableRules, item: JsonObject, context: TableContext, included: str, version: str
 ) -> JsonObject:
     named = {**item, "metadata": {"name": "", **item["metadata"]}}
-    row: JsonObject = {"cells": list(rules.cells(to_core(named) if resource.converted else named, look))}
+    row: JsonObject = {"cells": list(rules.cells(to_core(named) if resource.converted else named, context))}
     phase = dig(item, "status.phase", "")
     if resource.kind == "Pod" and phase in _COMPLETED:
         reason = {"reason": phase, "message": _COMPLETED[phase]}

@@ -1,4 +1,4 @@
-"""The lines of one watch, in the form that its client takes."""
+"""The event lines of one watch, in the form that the client accepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesim.errors import ApiError
 
 
 class WatchStream:
-    """A version that is too old, or in the future, ends the command with one line of error."""
+    """One watch of a client. A resource version that is too old or in the future yields a single ERROR line."""
 
     def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
         self.options = options
@@ -22,7 +22,7 @@ class WatchStream:
         self._resource = resource
         self._form = form
         self._error: JsonObject | None = None
-        self._has_told = False
+        self._has_sent = False
         version = parse_version(options.version)
         self._start = version or store.resource_version
         try:
@@ -50,21 +50,21 @@ class WatchStream:
 
     @property
     def over(self) -> bool:
-        """Closed, and everything was read."""
+        """Whether the watch is closed and every event was read."""
         return self.closed and self._error is None and not self.watch.statistics()["events"]
 
     @property
     def refusal(self) -> JsonObject | None:
-        """The Status, the only object in the stream."""
+        """The error Status, the only line of a rejected watch."""
         return None if self._error is None else self._error["object"]
 
     def bookmark(self) -> None:
-        """The server of the stream decides when it is due. None if the client did not ask, or nothing is new."""
+        """Add a bookmark, unless the client did not request bookmarks or the resource version did not change."""
         if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
             self.watch.bookmark(self._store.resource_version)
 
     def lines(self) -> list[JsonObject]:
-        """The events since the last call."""
+        """The lines of the events since the last call."""
         lines = [] if self._error is None else [self._error]
         self._error = None
         events = self.watch.drain()
@@ -75,8 +75,8 @@ class WatchStream:
 
     def line(self, event: WatchEvent) -> JsonObject:
         body = shown_as(self._resource, event.object)
-        shown = self._form.of_event(self._resource, body, self._store.now(), first=not self._has_told)
-        self._has_told = True
+        shown = self._form.of_event(self._resource, body, self._store.now(), first=not self._has_sent)
+        self._has_sent = True
         return {"type": event.type, "object": shown}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The groups, versions and resources of an API server v1.36, as discovery lists them.
+"""The API groups, versions and resources of an API server v1.36, for discovery.
 
 Mirrors: pkg/controlplane/instance.go DefaultAPIResourceConfigSource, GenericStorageProviders (their order);
 pkg/registry/*/rest storage_*.go; the ShortNames and Categories of the storages
@@ -15,8 +15,8 @@ from kubesim.values import value_object
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
 
-# group/version, then its resources: plural, kind (* without a namespace), and `+subresource:kind=verbs` where these are
-# not those of the object itself.
+# group/version, then its resources: plural, kind (* if cluster-scoped), and `+subresource:kind=verbs` where they differ
+# from the object's own.
 _TABLE = """
 v1:
   bindings Binding verbs=create
@@ -116,7 +116,7 @@ flowcontrol.apiserver.k8s.io/v1:
 
 @value_object
 class Subresource:
-    """`kind` is its input and output: `group/version/Kind`, or only the kind."""
+    """A subresource. `kind` is its input and output: `group/version/Kind`, or only the kind."""
 
     name: str
     kind: str
@@ -125,7 +125,7 @@ class Subresource:
 
 @value_object
 class ApiResource:
-    """One line of discovery."""
+    """A resource in discovery."""
 
     group: str
     version: str
@@ -149,7 +149,7 @@ class ApiResource:
 
 @cache
 def api_resources() -> Mapping[str, tuple[ApiResource, ...]]:
-    """By group and version, in the order of discovery."""
+    """Resources by group and version, in the order of discovery."""
     found: dict[str, list[ApiResource]] = {}
     version = ""
     for line in _TABLE.replace("\n    ", " ").strip().splitlines():
@@ -194,7 +194,7 @@ def every_resource() -> Iterator[ApiResource]:
 
 @cache
 def resources_by_path() -> Mapping[tuple[str, str, str], Resource]:
-    """What is stored under group, version and plural."""
+    """Stored resources by group, version and plural."""
     found = {}
     for each in every_resource():
         declared = BY_PATH.get((each.group, each.plural))
@@ -204,7 +204,7 @@ def resources_by_path() -> Mapping[tuple[str, str, str], Resource]:
 
 
 def _undeclared(each: ApiResource) -> Resource:
-    """A kind with only its metadata declared: the rest is kept as it was sent."""
+    """A resource with only its metadata declared; the rest is stored as sent."""
     return Resource(
         each.kind,
         each.plural,
@@ -228,7 +228,7 @@ def subresources_of(group: str, version: str, plural: str) -> tuple[str, ...]:
 
 @cache
 def resource_of_kind(kind: str) -> Resource | None:
-    """The resource of a kind of the API; of two versions the first, which is the preferred one."""
+    """The resource of a kind in its preferred version."""
     if kind in RESOURCES:
         return RESOURCES[kind]
     return next((found for found in resources_by_path().values() if found.kind == kind), None)

@@ -1,4 +1,4 @@
-"""The fields by which objects can be selected, and their values.
+"""Selectable fields of each kind, and their values.
 
 Mirrors: pkg/registry/core/*/strategy.go ToSelectableFields; pkg/apis/core/v1/conversion.go AddFieldLabelConversions
 """
@@ -31,7 +31,7 @@ _POD: dict[str, Callable[[Pod], str]] = {
 
 
 def check_fields(resource: Resource, selector: FieldSelector) -> None:
-    """Complain about a field by which this kind cannot be selected."""
+    """Raise an error for a field that is not selectable."""
     for term in selector.terms:
         if term.field in ("metadata.name", "metadata.namespace") or term.field in resource.selectable:
             continue
@@ -42,7 +42,7 @@ def check_fields(resource: Resource, selector: FieldSelector) -> None:
 
 
 def field_value(obj: ApiObject, field: str) -> str:
-    """The value of a selectable field; the zero value if the object does not have it."""
+    """The value of a selectable field; its zero value if missing."""
     if field == "metadata.name":
         return obj.metadata.name
     if field == "metadata.namespace":

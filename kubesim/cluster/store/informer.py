@@ -1,7 +1,6 @@
-"""All objects of one kind as an agent knows them: listed once, then kept current by a watch.
+"""An informer: lists all objects of one kind, then watches them.
 
-While the connection is cut the agent keeps what it knows; a moment after the connection is back, everything is listed
-again.
+While the connection is cut, it keeps its objects. Shortly after reconnecting it lists again.
 
 Mirrors: client-go informers SharedInformer: its lister and HasSynced
 """
@@ -19,7 +18,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class MemoryInformer:
-    """For one agent, which begins it with `start` and ends it with `stop`."""
+    """An informer of one agent, which calls `start` and `stop`."""
 
     def __init__(
         self,
@@ -36,7 +35,7 @@ class MemoryInformer:
         self._kind = kind
         self._connection = connection or ApiConnection()
         self._objects: dict[Key, ApiObject] = {}
-        self._watches = 0  # pending changes of an earlier watch do not count
+        self._watches = 0  # ignores pending changes of an earlier watch
         self._stops: list[Callable[[], None]] = []
 
     def list(self) -> Iterable[ApiObject]:

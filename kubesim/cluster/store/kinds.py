@@ -1,4 +1,4 @@
-"""The kinds that the in-memory API server has: their names in paths and messages, and what is particular to each.
+"""The kinds of the in-memory API server: their names and properties.
 
 Mirrors: pkg/registry/*/rest storage_*.go; the strategies' NamespaceScoped, AllowCreateOnUpdate, ReturnDeletedObject
 """
@@ -17,7 +17,7 @@ DEFINITION = "CustomResourceDefinition"
 
 @value_object
 class Resource:
-    """One kind. `selectable` are the fields beside name and namespace by which its objects can be selected."""
+    """A kind. `selectable` are its selectable fields in addition to name and namespace."""
 
     kind: str
     plural: str
@@ -27,19 +27,19 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     selectable: tuple[str, ...] = ()
-    returns_deleted: bool = False  # the answer to a DELETE is the object, not a Status
+    returns_deleted: bool = False  # a DELETE returns the object, not a Status
     put_creates: bool = False
     put_needs_version: bool = False
     version: str = "v1"
-    converted: bool = False  # Events of the group events.k8s.io, which are stored as those of the core
-    # The names (the store keeps it as `Kind.group`), schema and columns of a custom resource.
+    converted: bool = False  # Events of the group events.k8s.io, stored as core Events
+    # Names (the store's key is `Kind.group`), schema and columns of a custom resource.
     custom_kind: str = ""
     schema: Mapping[str, Any] | None = None
     columns: Any = None
 
     @property
     def model(self) -> type[ApiObject]:
-        """The class of its objects; kinds that no class declares are plain ApiObjects."""
+        """The class of its objects; ApiObject for kinds without one."""
         declared = model_of(self.kind)
         return declared if declared is not None and issubclass(declared, ApiObject) else ApiObject
 
@@ -49,17 +49,17 @@ class Resource:
 
     @property
     def type_name(self) -> str:
-        """The declared type of what clients send."""
+        """The declared type of the request body."""
         return "RegardingEvent" if self.converted else self.kind
 
     @property
     def kind_name(self) -> str:
-        """The kind as objects and messages name it."""
+        """The kind as named in objects and messages."""
         return self.custom_kind or self.kind
 
     @property
     def group_resource(self) -> str:
-        """As messages name the resource: `leases.coordination.k8s.io`."""
+        """The resource as named in messages: `leases.coordination.k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
@@ -79,7 +79,7 @@ def _workload(
     subresources: tuple[str, ...] = ("status",),
     selectable: tuple[str, ...] = (),
 ) -> Resource:
-    """A kind that `kubectl get all` lists."""
+    """A kind of the category `all`."""
     short_names = (short_name,) if short_name else ()
     return Resource(kind, plural, group, True, subresources, short_names, ("all",), selectable)
 
@@ -175,7 +175,7 @@ _RESOURCES = (
              selectable=("spec.nodeName", "spec.driver"), returns_deleted=True),
 )  # fmt: skip
 
-# The same Events under other names; the store keeps those of the core group.
+# Core Events in the group events.k8s.io.
 EVENTS = Resource(
     "Event", "events", group="events.k8s.io", short_names=("ev",), converted=True, put_creates=True,
     selectable=(
@@ -191,7 +191,7 @@ BY_PATH: Mapping[tuple[str, str], Resource] = {
 
 
 def resource_of(kind: str) -> Resource:
-    """The resource of a kind; an undeclared kind gets the regular plural, so that any object can be stored."""
+    """The resource of a kind; an undeclared kind gets a regular plural, so that any object can be stored."""
     known = RESOURCES.get(kind)
     if known is not None:
         return known

@@ -1,8 +1,8 @@
-"""Watching single objects: what a kubelet does for each ConfigMap and Secret that one of its pods refers to.
+"""Watches of single objects, as a kubelet has for the ConfigMaps and Secrets of its pods.
 
-`ObjectWatcher` is what it needs; `MemoryObjectWatcher` gives it from the in-memory cluster: the object is listed, then
-every change is delivered with a delay. While the connection is cut nothing arrives; soon after it is back the object is
-listed again.
+`ObjectWatcher` is the interface; `MemoryObjectWatcher` implements it for the in-memory cluster. It lists the object,
+then delivers every change with a delay. While the connection is cut nothing arrives; soon after reconnecting the object
+is listed again.
 
 Mirrors: client-go tools/cache reflector.go, as pkg/kubelet/util/manager/watch_based_manager.go uses it
 """
@@ -25,17 +25,17 @@ LIST_LATENCY = 2 * MILLISECOND
 WATCH_LATENCY = 5 * MILLISECOND
 
 ObjectKey = tuple[str, str, str]  # kind, namespace, name
-Changed = Callable[[ApiObject | None], None]  # None: there is no such object
+Changed = Callable[[ApiObject | None], None]  # None: the object does not exist
 
 
 class ObjectWatcher(Protocol):
     def watch(self, key: ObjectKey, changed: Changed) -> Callable[[], None]:
-        """Tell the object's state once it has been listed, and then at every change; the answer ends it."""
+        """Report the object once it has been listed, and after every change; call the result to stop."""
         ...
 
 
 class FoundObjects:
-    """Objects that are looked up once and immediately: for an agent without an API server to watch."""
+    """Looks up objects once and immediately, for an agent without an API server."""
 
     def __init__(self, find: Callable[[str, str, str], ApiObject | None]) -> None:
         self._find = find
@@ -55,14 +55,14 @@ class _Watched:
 
 
 class MemoryObjectWatcher:
-    """For one agent, which ends it with `stop`."""
+    """The watches of one agent, which calls `stop`."""
 
     def __init__(self, clock: LoopClock, store: Store, connection: ApiConnection | None = None) -> None:
         self._clock = clock
         self._store = store
         self._connection = connection or ApiConnection()
         self._watched: dict[ObjectKey, _Watched] = {}
-        self._stops: dict[str, Callable[[], None]] = {}  # by kind: one listener for all its objects
+        self._stops: dict[str, Callable[[], None]] = {}  # kind -> one listener for all its objects
         self._stop_listening = self._connection.listen(self._connection_changed)
 
     def watch(self, key: ObjectKey, changed: Changed) -> Callable[[], None]:
@@ -89,7 +89,7 @@ class MemoryObjectWatcher:
         self._clock.call_at(self._clock.now() + delay, self._list, watched)
 
     def _list(self, watched: _Watched) -> None:
-        """Without a connection it is retried when there is one."""
+        """List the object. While disconnected, it waits for the connection."""
         if watched.changed is not None and self._connection.up:
             watched.listed = True
             watched.changed(self._store.find(*watched.key))

@@ -1,4 +1,4 @@
-"""Label and field selectors: their text, parsed with the API's own complaints, and what they select.
+"""Label and field selectors: parsing with the API's error messages, and matching.
 
 Mirrors: apimachinery/pkg/labels selector.go Parse, Requirement.Matches; pkg/fields selector.go ParseSelector
 """
@@ -27,7 +27,7 @@ class SelectorError(ValueError):
 
 @value_object
 class Requirement:
-    """What a selector requires of one label."""
+    """A condition on one label."""
 
     key: str
     operator: str  # exists, !, in, notin, =, !=, gt, lt
@@ -67,7 +67,7 @@ _REQUIREMENTS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist
 
 
 def selector_from(selector: Mapping[str, Any] | None) -> LabelSelector:
-    """The selector that a spec gives as an object: without one nothing is selected, with an empty one everything.
+    """The selector of a LabelSelector object: None selects nothing, an empty one everything.
 
     Mirrors: apimachinery/pkg/apis/meta/v1 helpers.go LabelSelectorAsSelector
     """
@@ -86,7 +86,7 @@ def parse_label_selector(text: str) -> LabelSelector:
 
 
 class _LabelParser:
-    """A token is (kind, text); the kinds are `identifier`, `in`, `notin`, `end` and the symbols themselves."""
+    """A token is (kind, text); kinds are `identifier`, `in`, `notin`, `end` and the symbols."""
 
     def __init__(self, text: str) -> None:
         self.tokens = list(_tokens(text))
@@ -225,7 +225,7 @@ class FieldSelector:
     terms: tuple[FieldTerm, ...] = ()
 
     def matches(self, value_of: Callable[[str], str]) -> bool:
-        """`value_of` gives the value of a field of the object that is looked at."""
+        """Whether the field selector matches; `value_of` returns the value of a field."""
         return all((value_of(term.field) == term.value) == term.equal for term in self.terms)
 
 
@@ -243,7 +243,7 @@ def parse_field_selector(text: str) -> FieldSelector:
 
 
 def _split_terms(text: str) -> list[str]:
-    """At the commas that no backslash protects."""
+    """Split at unescaped commas."""
     return re.findall(r"(?:[^,\\]|\\.|\\$)+", text, re.DOTALL)
 
 

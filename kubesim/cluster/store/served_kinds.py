@@ -1,6 +1,6 @@
-"""The kinds that an API server v1.36 serves with its default settings, in which version, and which have no namespace.
+"""The kinds that an API server v1.36 serves by default, with their versions and scope.
 
-Kinds that a node or a controller acts on are declared in `kinds.py`; an object of any other kind is stored as it is.
+Kinds that a node or a controller handles are declared in `kinds.py`; objects of other kinds are stored unchanged.
 
 Mirrors: pkg/controlplane/instance.go DefaultAPIResourceConfigSource; pkg/registry/*/rest/storage_*.go
 """
@@ -12,7 +12,7 @@ from functools import cache
 
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 
-# group/version: the kinds with a namespace | those without.
+# group/version: namespaced kinds | cluster-scoped kinds.
 _SERVED = """
 v1: ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota
   Secret Service ServiceAccount | Namespace Node PersistentVolume
@@ -39,18 +39,18 @@ resource.k8s.io/v1: ResourceClaim ResourceClaimTemplate | DeviceClass ResourceSl
 scheduling.k8s.io/v1: | PriorityClass
 storage.k8s.io/v1: CSIStorageCapacity | CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass
 """
-# Groups that an API server had once, has only behind a flag, or never has: files of other programs.
+# Groups that are removed, disabled by default, or never served: files of other programs.
 _NOT_SERVED = (
     "apiserver.k8s.io", "audit.k8s.io", "auditregistration.k8s.io", "client.authentication.k8s.io", "extensions",
     "imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kind.x-k8s.io", "kubeadm.k8s.io", "settings.k8s.io",
     "storagemigration.k8s.io",
 )  # fmt: skip
-_CONFIGURATION = ".config.k8s.io"  # the end of groups whose kinds are configuration files
+_CONFIGURATION = ".config.k8s.io"  # suffix of groups of configuration files
 
 
 @cache
 def served_kinds() -> Mapping[tuple[str, str], bool]:
-    """apiVersion and kind -> whether its objects have a namespace."""
+    """(apiVersion, kind) -> whether it is namespaced."""
     served: dict[tuple[str, str], bool] = {}
     for line in _SERVED.replace("\n  ", " ").strip().splitlines():
         version, _, kinds = line.partition(":")
@@ -61,7 +61,7 @@ def served_kinds() -> Mapping[tuple[str, str], bool]:
 
 
 def versions_of(kind: str) -> Iterator[str]:
-    """The versions in which a kind is served."""
+    """The versions that serve a kind."""
     return (version for version, served in served_kinds() if served == kind)
 
 
@@ -70,7 +70,7 @@ def group_of(api_version: str) -> str:
 
 
 def is_custom_group(api_version: str) -> bool:
-    """Whether objects of this version can only be those of a CustomResourceDefinition."""
+    """Whether this version can only belong to a CustomResourceDefinition."""
     group = group_of(api_version)
     if group in _NOT_SERVED or group.endswith(_CONFIGURATION):
         return False
@@ -78,7 +78,7 @@ def is_custom_group(api_version: str) -> bool:
 
 
 def stored_kind(api_version: str, kind: str) -> str:
-    """The kind under which the store keeps such an object: `Gateway.networking.example.com` for a custom one."""
+    """The store's key of a kind: `Gateway.networking.example.com` for a custom one."""
     declared, group = RESOURCES.get(kind), group_of(api_version)
     if declared is not None and declared.group == group:
         return kind
@@ -88,7 +88,7 @@ def stored_kind(api_version: str, kind: str) -> str:
 
 
 def resource_for(api_version: str, kind: str, *, namespaced: bool = True) -> Resource:
-    """The resource of any kind; `namespaced` is about kinds that are neither declared nor served."""
+    """The resource of any kind; `namespaced` applies to kinds that are neither declared nor served."""
     name = stored_kind(api_version, kind)
     if name in RESOURCES:
         return RESOURCES[name]

@@ -1,8 +1,8 @@
-"""The in-memory API store: objects, one growing resource version, watches, and pods that are deleted gracefully.
+"""The in-memory API store: objects, resource versions, watches, graceful deletion of pods.
 
-Everything here is synchronous and takes no time: `cluster/memory_client.py` adds the latency of a request, and
-`cluster/registry/registry.py` prepares a request body for storage. Objects are immutable and shared: a write stores a
-new object, a reader may keep the old one. A write reads only the object that it changes.
+Everything is synchronous and takes no time: `cluster/memory_client.py` adds latency, and `cluster/registry/registry.py`
+prepares a request body for storage. Objects are immutable and shared: a write stores a new object, and a reader may
+keep the old one. A write reads only the object that it changes.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class Store:
         self.now = now
         self.new_uid = new_uid
         self._history_limit = history_limit
-        self.binds_tokens = True  # are tokens of service accounts made for each pod, or kept as Secrets?
-        self.proposes_resizes = False  # in status.resize, as API servers did while resizes were alpha
+        self.binds_tokens = True  # service account tokens are created for each pod; else kept as Secrets
+        self.proposes_resizes = False  # in status.resize, as API servers did while resize was alpha
         self.resource_version = 0
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
         self._listeners: defaultdict[str, tuple[Listener, ...]] = defaultdict(tuple)
         self._listeners_to_all: tuple[Listener, ...] = ()
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
-        self._restored_at = 0  # the version of what was brought back
+        self._restored_at = 0  # resource version of the restored objects
         self._history = defaultdict[str, History](lambda: History(history_limit, self._restored_at))
-        self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
+        self._expiring: deque[tuple[int, Key, str]] = deque()  # Events: expiry, key, resource version
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class Store:
         return found
 
     def list_at(self, kind: str, version: int, selection: Selection = EVERYTHING) -> list[ApiObject]:
-        """The objects as they were at an earlier version: the later changes are reverted one by one."""
+        """The objects at an earlier resource version, by reverting later changes."""
         objects = dict(self._objects[kind])
         for event in reversed(list(self.history(kind).since(version))):
             key = (event.object.metadata.namespace, event.object.metadata.name)
@@ -83,7 +83,7 @@ class Store:
         return [objects[key] for key in sorted(objects) if selection.matches(objects[key])]
 
     def list(self, kind: str, namespace: str | None = None, selection: Selection = EVERYTHING) -> list[ApiObject]:
-        """By namespace and name."""
+        """The objects, sorted by namespace and name."""
         objects = self._objects[kind]
         keys = sorted(objects if namespace is None else (key for key in objects if key[0] == namespace))
         if selection is EVERYTHING:
@@ -94,13 +94,13 @@ class Store:
         return self._history[kind]
 
     def compact(self, kind: str) -> None:
-        """Forget the history of a kind's objects."""
+        """Discard the history of a kind's objects."""
         self._history[kind] = History(self._history_limit, self.resource_version)
 
     # -- watching -----------------------------------------------------------------------------------------------
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
-        """Notify the listener of every later change; returns a function that ends the watch."""
+        """Call the listener after every change; returns a function that ends the watch."""
         self._listeners[kind] += (listener,)
 
         def stop() -> None:
@@ -109,7 +109,7 @@ class Store:
         return stop
 
     def watch_all(self, listener: Listener) -> Callable[[], None]:
-        """Tell the listener about every later change of every kind, after those that watch just this kind."""
+        """Call the listener after every change of any kind, after the listeners of that kind."""
         self._listeners_to_all += (listener,)
 
         def stop() -> None:
@@ -127,7 +127,7 @@ class Store:
     def open_watch(
         self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
     ) -> Watch:
-        """A queue of the changes after a version; from 0 it begins with every existing object."""
+        """A queue of the changes after a resource version; from 0 it begins with all existing objects."""
         watch = Watch(kind, selection, max(since, 0), limit)
         if since:
             for event in self.history(kind).since(since):
@@ -157,13 +157,14 @@ class Store:
         return self._commit("ADDED", obj, None, changes, fields)
 
     def put(self, obj: ApiObject) -> ApiObject:
-        """Store an object as another API server has it: uid, generation and times are its own."""
+        """Store an object from another API server with its own uid, generation and times."""
         old = self.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         return self._commit("ADDED" if old is None else "MODIFIED", obj, old)
 
     def restore(self, objects: Iterable[ApiObject], version: int) -> None:
-        """Bring back the objects of an earlier store, as they were, in place of those that are here by the same name.
-        Listeners see each; of the changes before nothing is known."""
+        """Restore the objects of an earlier store in place of existing ones. Listeners are called; the history before
+        is unknown.
+        """
         self.resource_version = self._restored_at = max(version, self.resource_version)
         for obj in objects:
             kind, key = obj.kind, (obj.metadata.namespace, obj.metadata.name)
@@ -177,21 +178,23 @@ class Store:
         self._notify()
 
     def replace(self, obj: ApiObject) -> ApiObject:
-        """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""
+        """Replace the object of the same name. A pod whose spec changed gets a new generation."""
         old = self.get(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if isinstance(obj, Pod) and isinstance(old, Pod) and obj.spec != old.spec:
             obj = obj.changed(metadata=obj.metadata.changed(generation=old.metadata.generation + 1))
         return self.write(old, obj)
 
     def write(self, old: ApiObject, new: ApiObject) -> ApiObject:
-        """Store a new state of an object. The one that has lost its last finalizer goes instead, in its old state."""
+        """Write a new state of an object. An object that has lost its last finalizer is removed instead, in its old
+        state.
+        """
         if is_done(new):
             self._commit("DELETED", old, old)
             return new
         return self._commit("MODIFIED", new, old)
 
     def set_pod_status(self, namespace: str, name: str, uid: str, status: PodStatus) -> Pod:
-        """The result of a kubelet's PATCH of the status subresource, without the detour through JSON."""
+        """A kubelet's PATCH of the status subresource, without the conversion to JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         return self.write_pod_status(pod, uid, status)
@@ -199,11 +202,11 @@ class Store:
     def write_pod_status(self, pod: Pod, uid: str, status: PodStatus) -> Pod:
         """The same for a pod that was just read."""
         if uid and pod.metadata.uid != uid:
-            # Upstream checks the metadata twice on its way, and reports both.
+            # Upstream validates the metadata twice and reports both errors.
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
             raise invalid_object(resource_of("Pod"), pod.metadata.name, (problem, problem))
         before = pod.status
-        # Fields that a client without knowledge of them cannot erase.
+        # A client that does not know these fields cannot erase them.
         if not status.qos_class and before.qos_class:
             status = status.changed(qos_class=before.qos_class)
         if not status.observed_generation and before.observed_generation:
@@ -215,11 +218,11 @@ class Store:
         return written
 
     def delete(self, kind: str, namespace: str, name: str, *, uid: str = "", grace_s: int | None = None) -> ApiObject:
-        """Delete immediately, or, for a pod that runs on a node, ask its kubelet to end it within the grace period."""
+        """Delete immediately. A pod on a node is only marked; its kubelet stops it within the grace period."""
         return self.delete_with(self.get(kind, namespace, name), DeleteOptions(grace_s=grace_s, uid=uid))
 
     def delete_with(self, obj: ApiObject, options: DeleteOptions) -> ApiObject:
-        """The object as it stands after the request: marked, unchanged, or gone."""
+        """Delete; returns the resulting object: marked, unchanged, or the removed one."""
         plan = plan_deletion(obj, options, self.now())
         if options.dry_run:
             return plan.marked or obj
@@ -228,7 +231,7 @@ class Store:
         return self._commit("DELETED", obj, obj) if plan.removed else obj
 
     def remove(self, kind: str, namespace: str, name: str) -> ApiObject:
-        """Take an object away as it is, whatever holds it: no mark, no grace, no finalizers."""
+        """Remove an object unconditionally: no mark, no grace period, no finalizers."""
         obj = self.get(kind, namespace, name)
         return self._commit("DELETED", obj, obj)
 
@@ -240,8 +243,7 @@ class Store:
         changes: Mapping[str, object] = NO_CHANGES,
         fields: Mapping[str, object] = NO_CHANGES,
     ) -> ApiObject:
-        """The object in its next version, with these changes to its metadata and other fields: store it or delete it,
-        and notify the watches."""
+        """Store or delete the object's next version with these changes to metadata and fields, and notify watches."""
         self.resource_version = number = self.resource_version + 1
         metadata = obj.metadata.changed(resource_version=str(number), **changes)
         stored = obj.changed(metadata=metadata, **fields)
@@ -262,7 +264,9 @@ class Store:
         return stored
 
     def _notify(self) -> None:
-        """Notify the listeners in order. A change made by a listener is queued until all have seen the one before."""
+        """Call the listeners in order. A change made by a listener waits until all listeners have seen the current
+        one.
+        """
         self._notifying = True
         try:
             while self._pending:
@@ -275,7 +279,7 @@ class Store:
             self._notifying = False
 
     def _expire(self, now: int) -> None:
-        """Events unchanged for an hour are dropped, to bound the memory of a long run."""
+        """Drop Events that have not changed for an hour, to limit the memory of a long run."""
         while self._expiring and self._expiring[0][0] <= now:
             _, key, version = self._expiring.popleft()
             event = self._objects["Event"].get(key)
@@ -284,11 +288,11 @@ class Store:
 
 
 def _event_uid(metadata: ObjectMeta) -> str:
-    """Made of its name, which is unique: the number of Events has no influence on the uids of other objects."""
+    """A uid derived from the Event's unique name, so that the number of Events does not affect other uids."""
     digest = hashlib.sha256(f"{metadata.namespace}/{metadata.name}".encode()).digest()
     return uuid4_text(int.from_bytes(digest[:16], "big"))
 
 
 def initial_status(pod: Pod) -> PodStatus:
-    """Of a new pod little is known; also that it has a node is for others to say."""
+    """The status of a new pod; another component sets that it has a node."""
     return pod.status.changed(phase=pod.status.phase or "Pending", qos_class=compute_pod_qos(pod))

@@ -1,7 +1,7 @@
-"""Watches: what changed, through a selection, from any version that is still remembered.
+"""Watches: changes after a remembered resource version, filtered by a selection.
 
-A `Watch` has room for a bounded number of events: a client that does not read is disconnected, and has to list again.
-The `History` of a kind is bounded too: a version older than it is answered with 410 Expired.
+The queue of a `Watch` is bounded: a client that does not read is disconnected, and has to list again. The `History` of
+a kind is bounded too: an older resource version is answered with 410 Expired.
 
 Mirrors: apiserver/pkg/storage/cacher watch_cache.go, cache_watcher.go convertToWatchEvent
 """
@@ -29,7 +29,7 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 
 class WatchEvent(NamedTuple):
-    """`previous` is the object before a change; None for a new one, and in what a watch hands out."""
+    """A change. `previous` is the old object; None for a new object, and in the output of a watch."""
 
     type: EventType
     object: ApiObject
@@ -39,7 +39,7 @@ class WatchEvent(NamedTuple):
 
 @value_object
 class Selection:
-    """A selection of objects of a kind: of a namespace (None: of all), by labels, by fields."""
+    """Selects objects of a kind by namespace (None: all), labels and fields."""
 
     namespace: str | None = None
     labels: LabelSelector | None = None
@@ -57,9 +57,9 @@ EVERYTHING = Selection()
 
 
 def selected(event: WatchEvent, selection: Selection) -> WatchEvent | None:
-    """A change as a watch with a selector sees it: an object that starts to match is added, one that stops is deleted.
+    """A change as a watch with a selector gets it: an object that starts to match is ADDED, one that stops is DELETED.
 
-    An object that leaves the selection is sent in its old state, with the version of the change.
+    An object that stops matching is sent in its old state with the new resource version.
     """
     is_in = event.type != "DELETED" and selection.matches(event.object)
     was_in = event.previous is not None and selection.matches(event.previous)
@@ -94,11 +94,11 @@ class History:
 
     @property
     def oldest(self) -> int:
-        """The earliest version from which every later change is known."""
+        """The earliest resource version after which all changes are known."""
         return self.events[0].resource_version - 1 if self._appended > len(self.events) else self._floor
 
     def since(self, version: int) -> Iterator[WatchEvent]:
-        """The changes after a version."""
+        """The changes after a resource version."""
         if version < self.oldest:
             raise expired(f"too old resource version: {version} ({self.oldest})")
         if not self.events or self.events[-1].resource_version <= version:
@@ -107,26 +107,26 @@ class History:
 
 
 class Watch:
-    """A bounded queue of events. `closed` without having been asked to means: too slow, list again."""
+    """A bounded queue of events. If the store closed it, the client was too slow and must list again."""
 
     def __init__(self, kind: str, selection: Selection, after: int, limit: int = QUEUE_LIMIT) -> None:
         self.kind = kind
         self.selection = selection
         self.closed = False
         self.on_close: Callable[[], None] | None = None
-        self._after = after  # a watch from the future is silent until it gets there
+        self._after = after  # a watch from a future version skips earlier changes
         self._limit = self._room = limit
         self._events: deque[WatchEvent] = deque()
         self._waiter: asyncio.Future[None] | None = None
 
     def begin_with(self, objects: Iterable[ApiObject]) -> None:
-        """The initial events of the watch; any number of them fits, because the client cannot have been slow yet."""
+        """Add the initial events, without limit, as the client cannot have been slow yet."""
         for obj in objects:
             self._events.append(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
         self._room = self._limit + len(self._events)
 
     def offer(self, event: WatchEvent) -> None:
-        """The store reports a change."""
+        """Called by the store for each change."""
         if self.closed or event.resource_version <= self._after:
             return
         seen = selected(event, self.selection)
@@ -134,7 +134,7 @@ class Watch:
             self.put(seen)
 
     def put(self, event: WatchEvent) -> None:
-        """Queue an event as it is."""
+        """Queue an event without filtering."""
         if len(self._events) >= self._room:
             self.close()
             return
@@ -142,7 +142,7 @@ class Watch:
         self._wake()
 
     def bookmark(self, version: int, *, initial_events_end: bool = False) -> None:
-        """Report the version that the watch has reached, though no selected object has changed."""
+        """Queue a bookmark with the current resource version."""
         annotations = {INITIAL_EVENTS_END: "true"} if initial_events_end else {}
         metadata = ObjectMeta(resource_version=str(version))
         if annotations:
@@ -152,25 +152,25 @@ class Watch:
         self.put(WatchEvent("BOOKMARK", marker, version))
 
     def drain(self) -> list[WatchEvent]:
-        """Everything that is waiting."""
+        """All queued events."""
         events = list(self._events)
         self._events.clear()
         self._room = self._limit
         return events
 
     async def next(self) -> WatchEvent | None:
-        """The next event; None when the watch was closed and everything has been read."""
+        """The next event. None when the watch is closed and everything was read."""
         await self.wait()
         return self._events.popleft() if self._events else None
 
     async def wait(self) -> None:
-        """Until there is an event, or the watch was closed."""
+        """Wait for an event or the end of the watch."""
         while not self._events and not self.closed:
             self._waiter = Awaited(f"a change of a {self.kind}")
             await self._waiter
 
     def close(self) -> None:
-        """No more events; those that are waiting can still be read."""
+        """Close the watch; queued events can still be read."""
         if not self.closed:
             self.closed = True
             if self.on_close is not None:

@@ -1,6 +1,6 @@
-"""The channels of an exec or attach: input, output, error output, and the status at the end.
+"""The channels of an exec or attach: stdin, stdout, stderr, and the final status.
 
-Clients request them over WebSocket, one byte before each message naming its channel, or over SPDY/3.1, a stream each.
+Over WebSocket, a byte before each message is the channel number. Over SPDY/3.1, each channel is a stream.
 
 Mirrors: kubelet/pkg/cri/streaming/remotecommand (websocket.go, httpstream.go); apimachinery/pkg/util/remotecommand
 """
@@ -24,13 +24,13 @@ from kubesim.concurrency import TaskSet
 
 NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2, "error": 3, "resize": 4}
 _NAMES = {number: name for name, number in NUMBERS.items()}
-_CLOSE = 255  # before the number of a channel, in v5
+_CLOSE = 255  # precedes the number of a closed channel, in v5
 WEBSOCKET_PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 SPDY_PROTOCOL = "v4.channel.k8s.io"
 SPDY = "SPDY/3.1"
 MAX_MESSAGE = 4 << 20
-MUCH = 1 << 20  # bytes that wait for a slow client: then its program waits, too
-_OPENING_S = 30  # until all streams of a SPDY client are there
+MUCH = 1 << 20  # bytes buffered for a slow client; beyond, its program blocks
+_OPENING_S = 30  # timeout for all streams of a SPDY client
 _POLL = 10_000
 
 
@@ -38,22 +38,22 @@ class Channels(Protocol):
     response: web.StreamResponse
 
     def listen(self, on_input: Callable[[bytes], None]) -> None:
-        """Get what the client sends and has sent, empty bytes for its end."""
+        """Pass received and later input to a callback; empty bytes mean the end."""
         ...
 
     def send(self, channel: str, data: bytes) -> None: ...
 
     @property
     def waiting(self) -> int:
-        """Bytes that the client has not read."""
+        """Number of bytes that the client has not read."""
         ...
 
     async def closed(self) -> None:
-        """Until the client has gone."""
+        """Wait until the client has disconnected."""
         ...
 
     async def finish(self, status: dict[str, Any]) -> None:
-        """Send the end, after everything else."""
+        """Send the status after all output, and close."""
         ...
 
 
@@ -67,7 +67,7 @@ def is_spdy(request: web.BaseRequest) -> bool:
 
 @asynccontextmanager
 async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock: LoopClock) -> AsyncIterator[Channels]:
-    """Those that the client requests by either way. Raises ApiError."""
+    """Open the channels over the protocol that the client requests. Raises ApiError."""
     if is_websocket(request):
         async with _WebSocketChannels.open(request, wanted) as channels:
             yield channels
@@ -83,7 +83,7 @@ async def open_channels(request: web.BaseRequest, wanted: Collection[str], clock
 
 
 class _Input:
-    """What a client sends, kept until a reader is attached."""
+    """Input of a client, buffered until a reader is attached."""
 
     def __init__(self) -> None:
         self._early: list[bytes] = []
@@ -122,7 +122,7 @@ class _WebSocketChannels:
         async with TaskSet() as tasks:
             tasks.start("websocket in", channels._read())
             tasks.start("websocket out", channels._write())
-            channels.send(first, b"")  # the client waits for a sign that it is connected
+            channels.send(first, b"")  # the client waits for a first message
             yield channels
             await socket.close()
 
@@ -198,7 +198,7 @@ class _SpdyChannels:
             raise bad_request(f"unable to negotiate protocol: client supports {names}, server supports {SPDY_PROTOCOL}")
 
     async def begin(self) -> None:
-        """Answer, and wait until the client has opened all streams. Raises ConnectionError."""
+        """Accept the upgrade, and wait until the client has opened all streams. Raises ConnectionError."""
         self.connection.begin(SPDY, {"X-Stream-Protocol-Version": SPDY_PROTOCOL})
         deadline = self._clock.now() + _OPENING_S * 1_000_000
         while not self._wanted <= self._streams.keys():

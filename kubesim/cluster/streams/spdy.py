@@ -1,7 +1,7 @@
-"""SPDY/3.1 as kubectl speaks it: streams with headers, and data in both directions, on one connection.
+"""SPDY/3.1 as kubectl uses it: streams with headers and bidirectional data on one connection.
 
-The side of the server. There is no flow control: Kubernetes clients never used it. Callbacks receive the data;
-`SpdyConnection` takes bytes and writes bytes, on any transport.
+The server side, without flow control, which Kubernetes clients never used. `SpdyConnection` works on bytes, independent
+of the transport, and passes data to callbacks.
 
 Mirrors: github.com/moby/spdystream (connection.go, spdy/read.go, spdy/write.go)
 """
@@ -35,17 +35,17 @@ _SYN_STREAM, _SYN_REPLY, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _HEADERS, _WIND
 _VERSION, _FIN, _PROTOCOL_ERROR = 0x8003, 1, 1
 MAX_HEADERS = 64 * 1024
 MAX_STREAMS = 1000
-PIECE = 32 * 1024  # of data in one frame
+PIECE = 32 * 1024  # data bytes per frame
 
 Headers = Mapping[str, str]
 
 
 class SpdyError(ValueError):
-    """The input is not SPDY/3.1, or breaks a limit: the connection ends."""
+    """Invalid SPDY/3.1, or a limit exceeded: the connection is closed."""
 
 
 class SpdyStream:
-    """One stream that the client has opened. `on_data` gets the received bytes, empty ones at the end."""
+    """A stream opened by the client. `on_data` gets the received bytes, empty ones at the end."""
 
     def __init__(self, connection: SpdyConnection, identifier: int, headers: Headers) -> None:
         self.headers = headers
@@ -57,7 +57,7 @@ class SpdyStream:
         self._ended = False
 
     def listen(self, on_data: Callable[[bytes], None]) -> None:
-        """Also for data that has arrived before."""
+        """Set the callback; data that arrived before is passed too."""
         self.on_data = on_data
         waiting, self._waiting = self._waiting, []
         for data in waiting:
@@ -74,7 +74,7 @@ class SpdyStream:
             self._connection.send_data(self.identifier, data[start : start + PIECE])
 
     def end(self) -> None:
-        """Nothing more comes from here."""
+        """Close the server's side of the stream."""
         if not self._ended:
             self._ended = True
             self._connection.send_data(self.identifier, b"", fin=True)
@@ -84,7 +84,7 @@ class SpdyStream:
 
 
 class SpdyConnection:
-    """`opened` is called with each new stream, after the client was answered."""
+    """A connection. `opened` is called with each new stream, after the reply."""
 
     def __init__(self, write: Callable[[bytes], None], opened: Callable[[SpdyStream], None]) -> None:
         self._write = write
@@ -95,7 +95,7 @@ class SpdyConnection:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def feed(self, data: bytes) -> None:
-        """Raises SpdyError."""
+        """Process received bytes. Raises SpdyError."""
         self._buffer += data
         while len(self._buffer) >= 8:
             first, rest = struct.unpack_from(">II", self._buffer)
@@ -132,7 +132,7 @@ class SpdyConnection:
             elif kind == _PING:
                 self._send_control(_PING, 0, payload)
             elif kind == _HEADERS:
-                self._headers(payload[4:])  # they take part in the compression
+                self._headers(payload[4:])  # decoded anyway, to keep the compression state
                 if flags & _FIN:
                     self._data(struct.unpack_from(">I", payload)[0], _FIN, b"")
         except struct.error:
@@ -166,7 +166,7 @@ class SpdyConnection:
             self._send_control(_RST_STREAM, 0, struct.pack(">II", identifier, _PROTOCOL_ERROR))
 
     def done_with(self, stream: SpdyStream) -> None:
-        """Both sides have ended it."""
+        """Remove a stream that both sides have closed."""
         self._streams.pop(stream.identifier, None)
 
     def send_data(self, identifier: int, data: bytes, *, fin: bool = False) -> None:
@@ -178,7 +178,7 @@ class SpdyConnection:
 
 
 def _strings(text: bytes) -> Iterator[str]:
-    """Names and values, each with its length before it; names are in lower case."""
+    """Names and values, each with a length prefix; names are lower case."""
     (count,) = struct.unpack_from(">I", text)
     offset = 4
     for _ in range(min(count, len(text)) * 2):

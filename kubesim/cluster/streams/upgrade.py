@@ -1,7 +1,6 @@
-"""A connection that stops being HTTP: the answer 101, and then bytes in both directions.
+"""An HTTP connection upgraded to raw bytes: status 101, then data in both directions.
 
-aiohttp upgrades to WebSocket only; for everything else its protocol hands us what comes in, as it hands the frames of a
-WebSocket to their reader.
+aiohttp supports only WebSocket upgrades. This uses the same hook of its protocol to get the received bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 
 class UpgradedResponse(web.StreamResponse):
-    """The connection itself wrote its head, and the body has no end."""
+    """A response whose head was already written, and whose body has no end."""
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         return None
@@ -25,7 +24,9 @@ class UpgradedResponse(web.StreamResponse):
 
 
 class RawConnection:
-    """The bytes of an upgraded request. `received` gets each piece; an error that it raises ends the connection."""
+    """The bytes of an upgraded connection. `received` gets each chunk; an error that it raises closes the
+    connection.
+    """
 
     def __init__(self, request: web.BaseRequest, received: Callable[[bytes], None]) -> None:
         transport = request.transport
@@ -65,7 +66,7 @@ class RawConnection:
 
     @property
     def waiting(self) -> int:
-        """Bytes that the client has not taken yet; none once it has gone."""
+        """Number of bytes the client has not read; 0 once it has disconnected."""
         return 0 if self._closed.is_set() or self._transport.is_closing() else self._transport.get_write_buffer_size()
 
     async def closed(self) -> None:

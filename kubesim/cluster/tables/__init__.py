@@ -1,1 +1,1 @@
-"""The tables of an API server: the columns of a kind, and the cells of an object, as JSON, at a moment."""
+"""The API server's tables: columns of a kind, and cells of an object."""

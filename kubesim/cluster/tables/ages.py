@@ -1,4 +1,4 @@
-"""How long ago something was, in kubectl's words.
+"""Ages in kubectl's format.
 
 Mirrors: apimachinery/pkg/util/duration HumanDuration; pkg/printers/internalversion printers.go translateTimestampSince
 """
@@ -12,13 +12,13 @@ _HOUR, _DAY = 60, 24  # minutes, hours
 
 
 def age(timestamp: str | None, now: int) -> str:
-    """`now` is in microseconds since the epoch."""
+    """The age; `now` is in microseconds since the epoch."""
     return human_duration(now - parse_time(timestamp)) if timestamp else UNKNOWN
 
 
 def human_duration(micros: int) -> str:
-    """Two units at most: `119s`, `2m30s`, `3h5m`, `2d4h`. Clocks may differ by a second."""
-    seconds = abs(micros) // SECOND * (1 if micros >= 0 else -1)  # towards zero, as Go rounds
+    """At most two units: `119s`, `2m30s`, `3h5m`, `2d4h`. Tolerates a clock difference of a second."""
+    seconds = abs(micros) // SECOND * (1 if micros >= 0 else -1)  # truncated, as in Go
     if seconds < 0:
         return "0s" if seconds == -1 else "<invalid>"
     if seconds < 120:

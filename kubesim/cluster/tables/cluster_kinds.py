@@ -1,4 +1,4 @@
-"""The rows of nodes, namespaces, Events, leases and classes: kinds that belong to the cluster as a whole.
+"""Table rows of nodes, namespaces, Events, leases, classes and other cluster-level kinds.
 
 Mirrors: pkg/printers/internalversion printers.go printNode, printEvent, printNamespace and the others
 """
@@ -6,7 +6,7 @@ Mirrors: pkg/printers/internalversion printers.go printNode, printEvent, printNa
 from __future__ import annotations
 
 from kubesim.api.event import core_form
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext, TableRules, columns, condition, dig
 from kubesim.cluster.tables.texts import NONE
 
 _ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
@@ -16,7 +16,7 @@ def _name(obj: JsonObject) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _node(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _node(obj: JsonObject, context: TableContext) -> list[Cell]:
     ready = condition(obj, "Ready")
     status = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
     if dig(obj, "spec.unschedulable"):
@@ -31,7 +31,7 @@ def _node(obj: JsonObject, look: TableLook) -> list[Cell]:
         _name(obj),
         status,
         ",".join(node_roles(obj)) or NONE,
-        look.age(obj),
+        context.age(obj),
         info.get("kubeletVersion", ""),
         _address(obj, "InternalIP"),
         _address(obj, "ExternalIP"),
@@ -56,14 +56,14 @@ def _address(obj: JsonObject, type: str) -> str:
     return next((each["address"] for each in addresses if each["type"] == type), NONE)
 
 
-def _event(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _event(obj: JsonObject, context: TableContext) -> list[Cell]:
     obj = core_form(obj)
-    first = look.since(obj.get("firstTimestamp") or obj.get("eventTime"))
-    last = look.since(obj["lastTimestamp"]) if obj.get("lastTimestamp") else first
+    first = context.since(obj.get("firstTimestamp") or obj.get("eventTime"))
+    last = context.since(obj["lastTimestamp"]) if obj.get("lastTimestamp") else first
     count = obj.get("count") or 1
     series = obj.get("series")
     if series is not None:
-        last, count = look.since(series.get("lastObservedTime")), series.get("count", 0)
+        last, count = context.since(series.get("lastObservedTime")), series.get("count", 0)
     involved = obj.get("involvedObject") or {}
     kind, name = involved.get("kind", "").lower(), involved.get("name")
     source = obj.get("source") or {}
@@ -84,55 +84,55 @@ def _event(obj: JsonObject, look: TableLook) -> list[Cell]:
 
 
 def _event_columns() -> TableRules:
-    """The wide columns stand between the others."""
+    """The columns of Events, with wide ones between the others."""
     shown = columns("Last Seen,Type,Reason,Object")
     return TableRules((*shown, *columns("", "Subobject,Source"), *columns("Message"),
                        *columns("", "First Seen,Count,Name")), _event)  # fmt: skip
 
 
-def _namespace(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), dig(obj, "status.phase", ""), look.age(obj)]
+def _namespace(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), dig(obj, "status.phase", ""), context.age(obj)]
 
 
-def _lease(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), dig(obj, "spec.holderIdentity", ""), look.age(obj)]
+def _lease(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), dig(obj, "spec.holderIdentity", ""), context.age(obj)]
 
 
-def _priority_class(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _priority_class(obj: JsonObject, context: TableContext) -> list[Cell]:
     policy = obj.get("preemptionPolicy") or ""
-    return [_name(obj), obj.get("value", 0), bool(obj.get("globalDefault")), look.age(obj), policy]
+    return [_name(obj), obj.get("value", 0), bool(obj.get("globalDefault")), context.age(obj), policy]
 
 
-def _runtime_class(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), obj.get("handler", ""), look.age(obj)]
+def _runtime_class(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), obj.get("handler", ""), context.age(obj)]
 
 
-def _name_and_age(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), look.age(obj)]
+def _name_and_age(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), context.age(obj)]
 
 
-def _resource_claim(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _resource_claim(obj: JsonObject, context: TableContext) -> list[Cell]:
     is_deleted = bool(dig(obj, "metadata.deletionTimestamp"))
     states = ["deleted"] if is_deleted else []
     if dig(obj, "status.allocation") is None:
         states += [] if is_deleted else ["pending"]
     else:
         states += ["allocated", *(["reserved"] if dig(obj, "status.reservedFor") else [])]
-    return [_name(obj), ",".join(states), look.age(obj)]
+    return [_name(obj), ",".join(states), context.age(obj)]
 
 
-def _resource_slice(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _resource_slice(obj: JsonObject, context: TableContext) -> list[Cell]:
     fields = [dig(obj, f"spec.{path}", "") for path in ("nodeName", "driver", "pool.name")]
-    return [_name(obj), *fields, look.age(obj)]
+    return [_name(obj), *fields, context.age(obj)]
 
 
-def _quota(obj: JsonObject, look: TableLook) -> list[Cell]:
-    used: dict[bool, list[str]] = {False: [], True: []}  # by whether it is a limit
+def _quota(obj: JsonObject, context: TableContext) -> list[Cell]:
+    used: dict[bool, list[str]] = {False: [], True: []}  # key: is a limit
     for resource, hard in sorted(dig(obj, "status.hard", {}).items()):
         used[resource.startswith("limits.")].append(
             f"{resource}: {dig(obj, 'status.used', {}).get(resource, 0)}/{hard}"
         )
-    return [_name(obj), ", ".join(used[False]), ", ".join(used[True]), look.age(obj)]
+    return [_name(obj), ", ".join(used[False]), ", ".join(used[True]), context.age(obj)]
 
 
 NAME_AND_AGE = TableRules(columns("Name,Age"), _name_and_age)

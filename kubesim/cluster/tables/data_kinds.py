@@ -1,11 +1,11 @@
-"""The rows of Services, EndpointSlices, ConfigMaps, Secrets, claims and volumes.
+"""Table rows of Services, EndpointSlices, ConfigMaps, Secrets, claims and volumes.
 
 Mirrors: pkg/printers/internalversion printers.go printService, printEndpointSlice, printPersistentVolumeClaim, ...
 """
 
 from __future__ import annotations
 
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, dig
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext, TableRules, columns, dig
 from kubesim.cluster.tables.texts import NONE, UNSET, access_modes, few, format_labels
 
 _LOAD_BALANCER_WIDTH = 16
@@ -17,16 +17,16 @@ def _name(obj: JsonObject) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _service(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _service(obj: JsonObject, context: TableContext) -> list[Cell]:
     addresses = dig(obj, "spec.clusterIPs", ())
     ports = ",".join(_port(port) for port in dig(obj, "spec.ports", ()))
     return [
         _name(obj),
         dig(obj, "spec.type", ""),
         addresses[0] if addresses else NONE,
-        _external_address(obj, look.wide),
+        _external_address(obj, context.wide),
         ports or NONE,
-        look.age(obj),
+        context.age(obj),
         format_labels(dig(obj, "spec.selector")),
     ]
 
@@ -54,19 +54,19 @@ def _external_address(obj: JsonObject, wide: bool) -> str:
     return "<unknown>"
 
 
-def _endpoint_slice(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _endpoint_slice(obj: JsonObject, context: TableContext) -> list[Cell]:
     ports = [str(each["port"] if each.get("port") is not None else each.get("name", "*"))
              for each in obj.get("ports") or ()]  # fmt: skip
     addresses = [address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()]
-    return [_name(obj), obj.get("addressType", ""), few(ports), few(addresses), look.age(obj)]
+    return [_name(obj), obj.get("addressType", ""), few(ports), few(addresses), context.age(obj)]
 
 
-def _config_map(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), len(obj.get("data") or {}) + len(obj.get("binaryData") or {}), look.age(obj)]
+def _config_map(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), len(obj.get("data") or {}) + len(obj.get("binaryData") or {}), context.age(obj)]
 
 
-def _secret(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), look.age(obj)]
+def _secret(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), context.age(obj)]
 
 
 def class_of(obj: JsonObject) -> str:
@@ -78,7 +78,7 @@ def _phase(obj: JsonObject) -> str:
     return "Terminating" if dig(obj, "metadata.deletionTimestamp") else dig(obj, "status.phase", "")
 
 
-def _claim(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _claim(obj: JsonObject, context: TableContext) -> list[Cell]:
     volume = dig(obj, "spec.volumeName", "")
     bound = [dig(obj, "status.capacity.storage", "0"), access_modes(dig(obj, "status.accessModes"))]
     return [
@@ -88,12 +88,12 @@ def _claim(obj: JsonObject, look: TableLook) -> list[Cell]:
         *(bound if volume else ("", "")),
         class_of(obj),
         dig(obj, "spec.volumeAttributesClassName", UNSET),
-        look.age(obj),
+        context.age(obj),
         dig(obj, "spec.volumeMode", UNSET),
     ]
 
 
-def _volume(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _volume(obj: JsonObject, context: TableContext) -> list[Cell]:
     claim = dig(obj, "spec.claimRef")
     return [
         _name(obj),
@@ -105,7 +105,7 @@ def _volume(obj: JsonObject, look: TableLook) -> list[Cell]:
         class_of(obj),
         dig(obj, "spec.volumeAttributesClassName", UNSET),
         dig(obj, "status.reason", ""),
-        look.age(obj),
+        context.age(obj),
         dig(obj, "spec.volumeMode", UNSET),
     ]
 
@@ -115,27 +115,27 @@ def is_default_class(obj: JsonObject) -> bool:
     return any(annotations.get(name) == "true" for name in _IS_DEFAULT)
 
 
-def _storage_class(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _storage_class(obj: JsonObject, context: TableContext) -> list[Cell]:
     return [
         _name(obj) + (" (default)" if is_default_class(obj) else ""),
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy") or "Delete",
         obj.get("volumeBindingMode") or "Immediate",
         bool(obj.get("allowVolumeExpansion")),
-        look.age(obj),
+        context.age(obj),
     ]
 
 
-def _attachment(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _attachment(obj: JsonObject, context: TableContext) -> list[Cell]:
     fields = [dig(obj, f"spec.{path}", "") for path in ("attacher", "source.persistentVolumeName", "nodeName")]
-    return [_name(obj), *fields, dig(obj, "status.attached", False), look.age(obj)]
+    return [_name(obj), *fields, dig(obj, "status.attached", False), context.age(obj)]
 
 
-def _csi_node(obj: JsonObject, look: TableLook) -> list[Cell]:
-    return [_name(obj), len(dig(obj, "spec.drivers", ())), look.age(obj)]
+def _csi_node(obj: JsonObject, context: TableContext) -> list[Cell]:
+    return [_name(obj), len(dig(obj, "spec.drivers", ())), context.age(obj)]
 
 
-def _csi_driver(obj: JsonObject, look: TableLook) -> list[Cell]:
+def _csi_driver(obj: JsonObject, context: TableContext) -> list[Cell]:
     tokens = dig(obj, "spec.tokenRequests")
     return [
         _name(obj),
@@ -145,7 +145,7 @@ def _csi_driver(obj: JsonObject, look: TableLook) -> list[Cell]:
         UNSET if tokens is None else ",".join(each.get("audience", "") for each in tokens),
         dig(obj, "spec.requiresRepublish", False),
         ",".join(dig(obj, "spec.volumeLifecycleModes", ())) or NONE,
-        look.age(obj),
+        context.age(obj),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The row of a pod: how many containers are ready, one word for its state, restarts.
+"""The table row of a pod: ready containers, status, restarts.
 
 Mirrors: pkg/printers/internalversion printers.go printPod
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.timestamps import parse_time
-from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig, is_true
+from kubesim.cluster.tables.table import Cell, JsonObject, TableContext, TableRules, columns, condition, dig, is_true
 from kubesim.cluster.tables.texts import NONE
 from kubesim.values import mutable
 
@@ -17,7 +17,7 @@ _TERMINAL = ("Succeeded", "Failed")
 
 @mutable
 class _Tally:
-    """The summary of the containers' statuses."""
+    """Sums over the container statuses."""
 
     ready: int = 0
     restarts: int = 0
@@ -30,11 +30,11 @@ class _Tally:
             self.last_restart = max(self.last_restart, parse_time(finished))
 
 
-def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
+def pod_cells(pod: JsonObject, context: TableContext) -> list[Cell]:
     reason, tally = pod_state(pod)
     restarts = str(tally.restarts)
     if tally.restarts and tally.last_restart:
-        restarts += f" ({look.ago(tally.last_restart)} ago)"
+        restarts += f" ({context.ago(tally.last_restart)} ago)"
     sidecars = [each for each in dig(pod, "spec.initContainers", ()) if _is_sidecar(each)]
     total = len(dig(pod, "spec.containers", ())) + len(sidecars)
     name = pod["metadata"]["name"]
@@ -44,7 +44,7 @@ def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
         f"{tally.ready}/{total}",
         reason,
         restarts,
-        look.age(pod),
+        context.age(pod),
         (addresses[0].get("ip") if addresses else "") or NONE,
         dig(pod, "spec.nodeName") or NONE,
         dig(pod, "status.nominatedNodeName") or NONE,
@@ -53,7 +53,7 @@ def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
 
 
 def pod_state(pod: JsonObject) -> tuple[str, _Tally]:
-    """The word in the column STATUS, and what was counted on the way."""
+    """The text of the column STATUS, and the counts."""
     phase = dig(pod, "status.phase", "")
     reason = dig(pod, "status.reason") or phase
     scheduled = condition(pod, "PodScheduled")
@@ -78,7 +78,7 @@ def _is_sidecar(container: JsonObject | None) -> bool:
 
 
 def _initial_reason(pod: JsonObject, tally: _Tally, sidecars: _Tally) -> str:
-    """The status text of the first init container that is not done; empty if all are."""
+    """The status text of the first unfinished init container; empty if all are done."""
     specs = {each["name"]: each for each in dig(pod, "spec.initContainers", ())}
     for number, status in enumerate(dig(pod, "status.initContainerStatuses", ())):
         is_sidecar = _is_sidecar(specs.get(status["name"]))
@@ -109,7 +109,7 @@ def _end(terminated: dict[str, Any]) -> str:
 
 
 def _reason_of_containers(pod: JsonObject, reason: str, tally: _Tally) -> str:
-    """From the last to the first: the first one's word counts most."""
+    """The status text from the containers, last to first: the first container's reason wins."""
     has_running, error = False, ""
     for status in reversed(dig(pod, "status.containerStatuses", ())):
         tally.count_restarts(status)

@@ -1,4 +1,4 @@
-"""The table of each kind. A kind without rules of its own has its name and its age, as a custom resource has."""
+"""The table rules of each kind. A kind without rules has name and age, like a custom resource."""
 
 from __future__ import annotations
 

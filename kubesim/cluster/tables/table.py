@@ -1,4 +1,4 @@
-"""What a table of a kind is made of: columns, and the function that gives the cells of one object."""
+"""The parts of a table: columns, and a function that returns the cells of an object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Cell = str | int | bool
 
 @value_object
 class Column:
-    """`type` is that of JSON; a column with a priority is shown only with `-o wide`."""
+    """A column. `type` is its JSON type; a column with a priority is shown only with `-o wide`."""
 
     name: str
     type: str = "string"
@@ -25,8 +25,8 @@ class Column:
 
 
 @value_object
-class TableLook:
-    """When an object is looked at, in microseconds since the epoch, and whether the wide columns are wanted."""
+class TableContext:
+    """The time of a table, in microseconds since the epoch, and whether to include wide columns."""
 
     now: int
     wide: bool = False
@@ -38,24 +38,24 @@ class TableLook:
         return self.ago(parse_time(timestamp)) if timestamp else UNKNOWN
 
     def ago(self, moment: int) -> str:
-        """Every text of a table that changes with time alone comes from here."""
+        """The age since a time. All age texts of a table are produced here."""
         return human_duration(self.now - moment)
 
 
 @value_object
 class TableRules:
-    """`cells` gives a cell for each column, also for the wide ones."""
+    """The table of a kind. `cells` returns a cell for each column, including wide ones."""
 
     columns: Sequence[Column]
-    cells: Callable[[JsonObject, TableLook], Sequence[Cell]]
+    cells: Callable[[JsonObject, TableContext], Sequence[Cell]]
 
     def shown(self, wide: bool) -> list[int]:
-        """The numbers of the columns that are shown."""
+        """The indexes of the visible columns."""
         return [number for number, column in enumerate(self.columns) if wide or not column.priority]
 
 
 def columns(plain: str, wide: str = "") -> tuple[Column, ...]:
-    """Columns by name, with commas between; `Desired:integer` has another type than text."""
+    """Columns from comma-separated names; `Desired:integer` sets the type."""
 
     def made(text: str, priority: int) -> list[Column]:
         named = (name.strip().partition(":") for name in text.split(",") if name)
@@ -65,7 +65,7 @@ def columns(plain: str, wide: str = "") -> tuple[Column, ...]:
 
 
 def dig(value: Any, path: str, default: Any = None) -> Any:
-    """The value at a path with dots, or the default if a part of it is missing or null."""
+    """The value at a dotted path, or the default if a part of it is missing or null."""
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
         if value is None:

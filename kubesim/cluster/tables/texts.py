@@ -1,4 +1,4 @@
-"""Parts of objects as a cell shows them: labels, selectors, containers, access modes.
+"""Formats parts of objects for cells: labels, selectors, containers, access modes.
 
 Mirrors: apimachinery/pkg/util/labels; apimachinery/pkg/apis/meta/v1 helpers.go FormatLabelSelector;
 pkg/apis/core/helper helpers.go GetAccessModesAsString; pkg/printers/internalversion printers.go layoutContainerCells
@@ -17,7 +17,7 @@ _ACCESS_MODES = {
     "ReadWriteMany": "RWX",
     "ReadWriteOncePod": "RWOP",
 }
-_MOST = 3  # items of a list in one cell
+_MOST = 3  # list items per cell
 
 
 def format_labels(labels: Mapping[str, str] | None) -> str:
@@ -25,7 +25,7 @@ def format_labels(labels: Mapping[str, str] | None) -> str:
 
 
 def format_selector(selector: Mapping[str, Any] | None) -> str:
-    """A label selector of a spec in one line: by key, `a=b,c in (d,e),!f`."""
+    """A label selector in one line, sorted by key: `a=b,c in (d,e),!f`."""
     if selector is None:
         return NONE
     terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
@@ -48,7 +48,7 @@ def _expression(each: Mapping[str, Any]) -> str:
 
 
 def names_and_images(template: Mapping[str, Any] | None) -> tuple[str, str]:
-    """The containers of a pod template, in two cells."""
+    """Names and images of a pod template's containers, in two cells."""
     containers = ((template or {}).get("spec") or {}).get("containers") or ()
     return ",".join(each.get("name", "") for each in containers), ",".join(each.get("image", "") for each in containers)
 
@@ -58,12 +58,12 @@ def access_modes(modes: Sequence[str] | None) -> str:
 
 
 def few(items: Sequence[str], most: int = _MOST) -> str:
-    """The first items of a list, and how many more there are."""
+    """The first items of a list, and the number of others."""
     if len(items) > most:
         return f"{','.join(items[:most])} + {len(items) - most} more..."
     return ",".join(items) or UNSET
 
 
 def yes_or_no(value: bool | None) -> str:
-    """Capitalized as in Python, like printBoolPtr."""
+    """`True` or `False`, like printBoolPtr."""
     return "<unset>" if value is None else "True" if value else "False"

@@ -1,1 +1,1 @@
-"""One module per corpus: decodes a case, calls the production function, encodes its result."""
+"""One module per corpus: decodes a case, calls the production code, encodes the result."""

@@ -14,7 +14,7 @@ from kubesim.kubelet.status.generate.inputs import ProbeType, StatusInputs
 
 def play(case: dict[str, Any]) -> dict[str, Any]:
     status = generate_api_pod_status(inputs_of(case)).to_json()
-    # The format leaves them out of the answer here: the real function would read cgroup files.
+    # The corpus format omits these fields: the real function would read cgroup files.
     if case["input"]["pod"].get("status", {}).get("phase") == "Running":
         status.pop("resources", None)
     return {key: _without_empty(value) for key, value in status.items() if not _is_dropped(key, value)}

@@ -1,4 +1,4 @@
-"""Corpus `backoff`: crash loops (do_back_off) and image pulls (the image manager on a scripted runtime)."""
+"""Corpus `backoff`: crash loops (do_back_off) and image pulls (the image manager with a scripted runtime)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _do_back_off(step: Json, backoff: Backoff, pod: Pod, container: Container, n
 
 
 def _rfc3339(micros: int) -> str:
-    """In the format of Go for a time: the fraction without trailing zeros."""
+    """A time in Go's RFC 3339 format: the fraction without trailing zeros."""
     text = format_micro_time(micros)[:-1].rstrip("0").removesuffix(".")
     return f"{text}Z"
 
@@ -72,7 +72,7 @@ def _seconds(micros: int) -> int | float:
 
 
 class _ScriptedImages:
-    """The runtime's image calls, the clock and the event recorder of one case."""
+    """Image calls of the runtime, the clock and the event recorder of one case."""
 
     def __init__(self) -> None:
         self.step: Json = {}
@@ -94,7 +94,7 @@ class _ScriptedImages:
         return image
 
     async def image_status(self, image: str) -> ImageInfo | None:
-        # The same CRI call serves two purposes: the size is requested after a pull.
+        # The same CRI call serves two purposes: after a pull it returns the size.
         if "PullImage" in self.calls:
             self.calls.append("GetImageSize")
         else:
@@ -129,7 +129,7 @@ def _ensure_image(manager: ImageManager, script: _ScriptedImages, step: Json) ->
     out |= {"imageRef": "", "message": ""}
     try:
         out["imageRef"] = _finish(manager.ensure_image_exists(pod, step["image"], step["pullPolicy"]))
-        if "PullImage" not in script.calls:  # the message of a success is the Event's
+        if "PullImage" not in script.calls:  # the message of a success is that of the Event
             out["message"] = script.events[-1][2]
     except ImageError as error:
         out |= {"error": error.reason, "message": error.message}
@@ -145,7 +145,7 @@ def _event(event_type: str, reason: str, message: str) -> str:
 
 
 def _finish(coroutine: Coroutine[Any, Any, str]) -> str:
-    """Run to the end what never has to wait."""
+    """Run a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as end:

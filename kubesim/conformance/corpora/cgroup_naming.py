@@ -1,4 +1,4 @@
-"""cgroup_naming: the pod's cgroup under both drivers, its settings, and the OOM scores of the containers."""
+"""cgroup_naming: the pod's cgroup under both drivers, its settings, and the OOM scores of its containers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubesim.runtime.allocation.cgroups import (
 def play(case: dict[str, Any]) -> dict[str, Any]:
     given = case["input"]
     pod = Pod.from_json(given["pod"])
-    # That Guaranteed containers outweigh the tag is inferred from the answers: see `narrowing`.
+    # That Guaranteed containers override the tag is inferred from the answers: see `narrowing`.
     if "pod_level_resources" in case.get("tags", ()) and compute_pod_qos(pod) != GUARANTEED:
         pod = with_empty_pod_level_resources(pod)
     name = pod_cgroup_name(pod, given["cgroupRoot"])

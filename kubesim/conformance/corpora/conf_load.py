@@ -1,4 +1,4 @@
-"""conf_load: directories of network configurations, and what go-cni loads of them."""
+"""conf_load: directories of network configurations, and what go-cni loads from them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _plugin(plugin: PluginConfig) -> dict[str, Any]:
 
 
 def _pick(conf_dir: str) -> dict[str, Any]:
-    """What the removed kubelet code would choose. The corpus has its errors with a small initial."""
+    """The choice of the removed kubelet code. The corpus writes its errors with a lower-case initial."""
     pick: Pick = get_default_cni_network(conf_dir)
     skipped = [{"file": os.path.basename(path), "reason": reason} for path, reason in pick.skipped]
     if pick.network is None:

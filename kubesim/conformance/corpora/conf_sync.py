@@ -1,4 +1,4 @@
-"""conf_sync: changes of a real configuration directory, and the configurations that the CRI plugin loads then."""
+"""conf_sync: changes of a real configuration directory, and the configurations that the CRI plugin then loads."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _state(cni: CNI, syncer: NetConfSyncer) -> dict[str, Any]:
 
 
 async def _react(syncer: NetConfSyncer) -> dict[str, Any]:
-    """The kernel has queued the events of a change by the time that the change returns."""
+    """Handle queued inotify events. The kernel queues them before the call that makes a change returns."""
     reloads = 0
     try:
         for event in syncer.watch:
@@ -108,7 +108,7 @@ _CHANGES: Mapping[str, Any] = {
 
 
 def judge(case: dict[str, Any], expected: list[dict[str, Any]], actual: list[dict[str, Any]]) -> list[str]:
-    """How often a single write is noticed varies: the events are not compared, and reloads only as none or some."""
+    """The number of notifications for one write varies: events are ignored, and reloads compared as none or some."""
     return list(differences([_settled(step) for step in expected], [_settled(step) for step in actual]))
 
 

@@ -1,4 +1,4 @@
-"""container_gc: evictContainers, then evictSandboxes on what is left."""
+"""container_gc: evictContainers, then evictSandboxes on the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cri_netopts: what the CRI plugin passes to CNI about a pod, and which address it takes for the pod's."""
+"""cri_netopts: the arguments that the CRI plugin passes to CNI for a pod, and the pod address that it selects."""
 
 from __future__ import annotations
 

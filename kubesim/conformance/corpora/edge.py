@@ -1,4 +1,4 @@
-"""edge: plugins that misbehave, run for real. A case names the kind of plugin and gives a timeout."""
+"""edge: misbehaving plugins, executed for real. A case names the kind of plugin and a timeout."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PLUGINS = {
     "sleepexec": "#!/bin/sh\nexec sleep 2\n",
     "busy": f"#!/bin/sh\n{_RESULT}\n",
 }
-_SECOND = 0.05  # what a second of waiting for a busy file takes here
+_SECOND = 0.05  # replaces one second of waiting for a busy file
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +81,9 @@ async def _play(case: dict[str, Any], name: str, folder: Path) -> dict[str, Any]
 
 @contextmanager
 def _arranged(case: dict[str, Any], plugin: Path) -> Iterator[None]:
-    """A busy file is open for writing for this many (short) seconds; a program that prints its environment has a full
-    one."""
+    """Prepare the plugin: a busy file is open for writing for some (shortened) seconds; a program that prints its
+    environment gets a large one.
+    """
     added = {"CNI_ARGS": "parent", "CNI_OTHER": "other", "MYVAR": "mine"} if case["case"] == "envdump" else {}
     os.environ.update(added)
     busy = re.search(r"busy for ([\d.]+)s", case.get("note", ""))
@@ -101,7 +102,7 @@ def _arranged(case: dict[str, Any], plugin: Path) -> Iterator[None]:
 
 
 def _without_environment(error: str) -> str:
-    """An error that shows a whole environment: its required parts are checked, the rest depends on the machine."""
+    """An error that contains a whole environment: only required parts are compared."""
     if "MYVAR=mine" not in error:
         return error
     wanted = (

@@ -1,4 +1,6 @@
-"""`lifecycle_trace`: the whole agent in virtual time; judged by content, time (20 ms), and order where it is stable."""
+"""`lifecycle_trace`: the whole agent in virtual time; compared by content, time (20 ms), and order where it is
+deterministic.
+"""
 
 from __future__ import annotations
 

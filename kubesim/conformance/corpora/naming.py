@@ -1,4 +1,4 @@
-"""naming: names, labels, annotations, log paths, back-off key, grace periods and the order of termination."""
+"""naming: names, labels, annotations, log paths, back-off key, grace periods and termination order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         "podLabels": labels.new_pod_labels(pod),
         "podLogsDirectory": naming.pod_logs_directory(pod, root),
         "resourcesString": resources_text(container.resources),
-        # The corpus was recorded with a runtime helper without host names and cgroups.
+        # The runtime helper of the recording had no host names and cgroups.
         "sandboxCgroupParent": "",
         "sandboxHostname": "",
         "sandboxLogDirectory": naming.pod_logs_directory(pod, root),

@@ -64,7 +64,7 @@ def _cached(cache: PodCache, uid: str) -> Json:
 
 
 class _ScriptedRuntime:
-    """Lists the pods of the present step."""
+    """Lists the pods of the current step."""
 
     def __init__(self) -> None:
         self.op: Json = {}
@@ -75,7 +75,7 @@ class _ScriptedRuntime:
         return {uid: _listing(uid, pod) for uid, pod in self.op["runtimePods"].items()}
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
-        """`listError` is about the list of all pods only."""
+        """The pod's status. `listError` applies only to the list of all pods."""
         script = self.op["runtimePods"].get(uid)
         return None if script is None else _listing(uid, script)
 

@@ -1,4 +1,4 @@
-"""plugin_input: operations of libcni, go-cni and the CRI plugin, and every execution of a plugin that they lead to."""
+"""plugin_input: operations of libcni, go-cni and the CRI plugin, and the plugin executions they cause."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def play(case: Case) -> list[Outcome]:
 
 
 class _Player:
-    """Plays the steps on one object with one cache directory."""
+    """Runs the steps on one object with one cache directory."""
 
     operations: dict[str, str]
     sorted_args = False
@@ -77,7 +77,7 @@ class _Player:
         return {}
 
     def _cache(self) -> Outcome:
-        """The files of the cache; where the order of arguments is free, they are shown sorted."""
+        """The files of the cache; arguments without a fixed order are sorted."""
         found: Outcome = {}
         for path in sorted(self.results.glob("*")) if self.results.is_dir() else ():
             raw = path.read_text()
@@ -238,7 +238,7 @@ class _Gocni(_Player):
         try:
             self.cni.load_now(*((with_lo_network, with_default_conf) if with_lo else (with_default_conf,)))
         except CniError:
-            pass  # what follows shows it: it is not initialized
+            pass  # the following steps depend on it: it is not initialized
 
     def sort_calls(self) -> Outcome:
         self.exec.calls.sort(key=lambda call: call["env"]["CNI_IFNAME"])
@@ -277,7 +277,7 @@ class _Cri(_Gocni):
 
     def __init__(self, case: Case, base: Path) -> None:
         super().__init__(case, base)
-        # With the internal loopback the recording ran in a real namespace; here none is entered.
+        # The recording of the internal loopback used a real namespace; here none is entered.
         self.netns = "@NETNS@" if case["use_internal_loopback"] else case["netns"]
         self.pod = pod_config(case["pod"])
 

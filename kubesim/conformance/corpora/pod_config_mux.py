@@ -1,4 +1,4 @@
-"""pod_config_mux: snapshots of several sources, and the updates that each one makes."""
+"""pod_config_mux: snapshots of several sources, and the resulting updates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _pod(pod: Pod) -> dict[str, Any]:
         "deletionTimestamp": meta.deletion_timestamp,
         "deletionGracePeriodSeconds": meta.deletion_grace_period_seconds,
     }
-    # A grace period of zero counts as set; all other zeros count as unset.
+    # A grace period of zero is a set value; all other zeros are unset.
     return {
         name: value
         for name, value in fields.items()

@@ -1,4 +1,4 @@
-"""pod_phase: getPhase and the condition functions, each on its own."""
+"""pod_phase: getPhase and each condition function."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from kubesim.trace import Recorder
 
 Json = dict[str, Any]
 
-FAR_FUTURE = 1 << 60  # the corpus' cache never makes a worker wait
+FAR_FUTURE = 1 << 60  # the corpus' pod cache never blocks a worker
 
 QUERIES = {
     "CouldHaveRunningContainers": "could_have_running_containers",
@@ -61,7 +61,7 @@ async def _play(case: Case) -> Json:
         await clock.sleep_until(parse_time(step["at"]))
         stage.calls, stage.requeued, stage.completed_kills = [], [], []
         known = stage.perform(step["op"])
-        await clock.sleep(0)  # comes back when all workers rest
+        await clock.sleep(0)  # returns when all workers are idle
         seen = {"at": step["at"], "op": step["op"], **stage.observe(step.get("trueAnswers", asked))}
         if known is not None:
             seen["knownPods"] = known
@@ -71,7 +71,7 @@ async def _play(case: Case) -> Json:
 
 
 class _Queue(WorkQueue):
-    """Reports what is put into it."""
+    """A queue that reports its additions."""
 
     def __init__(self, clock: LoopClock, enqueued: Callable[[str, int], None]) -> None:
         super().__init__(clock)
@@ -83,7 +83,7 @@ class _Queue(WorkQueue):
 
 
 class _Stage:
-    """Workers, the syncer they call, and what was seen of both in the present step."""
+    """Pod workers, their syncer, and the observations of the current step."""
 
     def __init__(self, clock: LoopClock, script: Json) -> None:
         self.clock = clock
@@ -169,7 +169,7 @@ class _Stage:
         self.requeued.append({"uid": uid, "delaySeconds": (due - self.clock.now()) / SECOND})
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        """The corpus does not compare events."""
+        """Ignored: the corpus does not compare Events."""
 
     # -- the scripted syncer ------------------------------------------------------------------------------------
 
@@ -284,7 +284,7 @@ def _pod_state(status: PodSyncStatus) -> Json:
 
 
 def judge(case: Case, expected: Json, actual: Json) -> Iterator[str]:
-    """Everything is equal, but that the real delays carry jitter: [base, 1.5 base) for the base that we answer."""
+    """Equality, except that real delays have jitter: [base, 1.5 base) for the base given here."""
     for n, (want, got) in enumerate(zip(expected["steps"], actual["steps"], strict=True)):
         real, bases = _delays(want["requeued"]), _delays(got["requeued"])
         fits = [uid for uid, _ in real] == [uid for uid, _ in bases] and all(

@@ -1,4 +1,4 @@
-"""probe_worker: one worker, step by step, against given statuses and given answers of its probe."""
+"""probe_worker: one worker, step by step, with given statuses and probe results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from kubesim.trace import Recorder
 
 
 class _ScriptedProber(Prober):
-    """Each try gives the next answer; the tries themselves, and what becomes of them, are the real prober's."""
+    """A prober whose attempts return the given results. Retries and the handling of results are the production
+    code's.
+    """
 
     answers: list[str]
     tries: int
@@ -27,7 +29,7 @@ class _ScriptedProber(Prober):
         self._events = self
 
     def event(self, *_: object) -> None:
-        """Upstream's recorder of events is not part of a case."""
+        """Ignored: a case has no Events."""
 
     async def run_probe(self, *_: object) -> ProbeAnswer:
         answer = self.answers[self.tries]

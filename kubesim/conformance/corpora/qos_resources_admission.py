@@ -12,7 +12,7 @@ from kubesim.conformance.decode import with_empty_pod_level_resources
 from kubesim.conformance.frame import differences
 from kubesim.kubelet.admission import NodeInfo, admit, predicate_failures
 
-# Reasons with a place of their own in the order of the checks.
+# Reasons with a fixed position in the order of checks.
 _ORDERED = {
     *("OutOfpods", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage"),
     *("NodeAffinity", "NodeName", "NodePorts", "TaintToleration"),
@@ -49,7 +49,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def judge(case: dict[str, Any], expected: dict[str, Any], actual: dict[str, Any]) -> Iterator[str]:
-    """Equality, except that of several scalar resources that fail, Go's map order picks the one that is reported."""
+    """Equality, except that Go's map order decides which of several failed scalar resources is reported."""
     free = expected.get("scalarFailureOrderNotFixed") and {expected.get("reason"), actual.get("reason")}.isdisjoint(
         _ORDERED
     )

@@ -1,4 +1,4 @@
-"""real_chain: chains of real plugins on a host of their own, every execution and what is left behind."""
+"""real_chain: chains of real plugins on a private host: every execution, and the remaining state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubesim.conformance.cni_cases import judge_either
 from kubesim.conformance.frame import NotRunnable
 from kubesim.conformance.real_host import BIN_DIR
 
-RECORDER = "@REC@"  # a directory of stand-ins for the plugins that the case was recorded with
+RECORDER = "@REC@"  # a directory of simulated plugins that replace those of the recording
 
 
 def play(case: dict[str, Any]) -> Any:
@@ -42,7 +42,7 @@ def _ask(case: dict[str, Any]) -> Any:
 
 @functools.cache
 def _player() -> subprocess.Popen[str]:
-    """The process that plays cases, started once; it ends when we do."""
+    """The process that runs cases, started once; it ends with this process."""
     command = [sys.executable, "-m", "kubesim.conformance.real_host"]
     player = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(_end, player)
@@ -58,9 +58,8 @@ def judge(case: dict[str, Any], expected: Any, actual: Any) -> list[str]:
 
 
 class _Chance:
-    """Takes out what the kernel and the plugins draw, and what settles only after a while (carrier, link-local
-    addresses). Random values get a name with a number, in the order of appearance, so that equal values get equal
-    names.
+    """Normalizes values that the kernel and plugins generate, and removes those that settle later (carrier, link-local
+    addresses). Generated values get numbered names in order of appearance, so that equal values get equal names.
     """
 
     _NOT_COMPARED = ("ifindex", "link_index", "duration_us", "operstate", "tentative")

@@ -1,4 +1,4 @@
-"""result_convert: results, errors and versions read, converted and compared; names checked."""
+"""result_convert: results, errors and versions, decoded, converted and compared; names validated."""
 
 from __future__ import annotations
 

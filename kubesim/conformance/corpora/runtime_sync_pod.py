@@ -1,4 +1,4 @@
-"""Corpus `runtime_sync_pod`: one round of the runtime manager against a recording runtime; the clock stands still."""
+"""Corpus `runtime_sync_pod`: one SyncPod of the runtime manager with a recording runtime; the clock stands still."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def _play(case: Json) -> Json:
     restart_all = given["restartAllContainers"]
     result = await manager.sync_pod(pod, status, probes, restart_all_containers=restart_all)
     out: Json = {
-        # An empty list is nil in Go, and null in its JSON.
+        # An empty slice is nil in Go, and null in its JSON.
         "calls": (recording.calls if restart_all else _with_sorted_calls(recording.calls)) or None,
         "results": _results(result) if restart_all else _with_sorted_kills(_results(result)),
         "events": _with_sorted_events(recording.events),
@@ -119,7 +119,7 @@ def _with_sorted_events(events: list[str]) -> list[str]:
 
 
 def _with_sorted_runs(items: Iterable[Any], run_of: Callable[[Any], str], key: Callable[[Any], str]) -> list[Any]:
-    """Actions without a fixed order are sorted; everything else keeps its position."""
+    """The actions, with those sorted that have no fixed order."""
     out: list[Any] = []
     for run, group in groupby(items, run_of):
         members = list(group)
@@ -128,12 +128,12 @@ def _with_sorted_runs(items: Iterable[Any], run_of: Callable[[Any], str], key: C
 
 
 class _Recording:
-    """The runtime, the event recorder and the kubelet of one case."""
+    """The runtime, the event recorder and the kubelet of one case; records their calls."""
 
     name = "recording"
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        """Nothing changes here."""
+        """Ignored: nothing changes."""
 
     def __init__(self, given: Json, pod: Pod, status: RuntimePodStatus) -> None:
         self.calls: list[Json] = []

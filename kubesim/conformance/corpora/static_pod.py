@@ -1,4 +1,4 @@
-"""static_pod: manifests, and the static pods or errors that a file or url source makes of them."""
+"""static_pod: manifests, and the static pods or errors of a file or url source."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _pod(pod: Pod) -> dict[str, Any]:
 
 
 def judge(case: dict[str, Any], expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
-    """Equality, but for what `narrowing` says about uids and about the texts of Go's parsers."""
+    """Equality, except for generated uids and parser messages as in `narrowing`."""
     if "error" in expected:
         return _judge_error(expected, actual)
     given = re.search(r'\buid"?: *"?([^\s",}]+)', case["input"]["manifest"])

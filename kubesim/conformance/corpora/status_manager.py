@@ -1,4 +1,4 @@
-"""Corpus `status_manager`: the status manager between a real pod manager and an API server of one pod."""
+"""Corpus `status_manager`: the status manager with a real pod manager and an API server of one pod."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def play(case: Json) -> Json:
 
 
 class _Bench:
-    """The manager under test, its clock, its API server and its interface to the pod workers."""
+    """The manager under test with its clock, API server and pod workers interface."""
 
     def __init__(self, given: Json) -> None:
         pod = Pod.from_json(given["pod"])
@@ -141,7 +141,7 @@ def _deleted(pod: Pod, moment: str) -> Pod:
 
 
 def _finish(coroutine: Coroutine[Any, Any, int]) -> int:
-    """Run to the end what never has to wait."""
+    """Run a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as end:

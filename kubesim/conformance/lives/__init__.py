@@ -1,1 +1,1 @@
-"""Whole lives of pods, replayed against a scripted runtime."""
+"""Whole pod lifecycles, replayed with a scripted runtime."""

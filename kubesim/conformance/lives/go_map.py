@@ -1,9 +1,9 @@
-"""`GoMap`: a dictionary that is visited as a small Go map is.
+"""`GoMap`: a dict with the iteration order of a small Go map.
 
-The recording's runtime keeps what it runs in Go maps, so the order of its lists shows in what the kubelet does next.
-Up to eight keys of a Go map lie in slots: a new key takes the first that is free, also one that a deleted key left.
-A visit goes over the slots in turn from a random one on. Where recordings agreed, it mostly was one behind the last
-key, so that all came in the order of their slots; that is the order here.
+The recording's runtime keeps its state in Go maps, so their order affects what the kubelet does next. Up to eight keys
+are stored in slots: a new key takes the first free slot, including that of a deleted key. Iteration visits the slots in
+turn, starting at a random one. In most recordings the start was one behind the last key, so that keys came in slot
+order. This class uses slot order.
 
 Mirrors: Go's internal/runtime/maps Map.putSlotSmall, Map.Delete, Iter.Next
 """
@@ -20,7 +20,7 @@ _FREE: Any = object()
 
 
 class GoMap(dict[K, V]):
-    """As much of a dictionary as the simulated runtime uses: assignment, `del`, `pop`, iteration and `values`."""
+    """The dict operations that the simulated runtime uses: assignment, `del`, `pop`, iteration and `values`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""One life of `lifecycle_trace`: the whole agent against scripted containers and the in-memory API server.
+"""One case of `lifecycle_trace`: the whole agent with scripted containers and the in-memory API server.
 
-The production agent runs here in virtual time. This module composes it, and performs the actions from outside.
+The production agent runs here in virtual time. This module composes it, and performs the external actions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SCHEDULED = PodStatus(phase="Pending", conditions=(PodCondition(type="PodSchedu
 
 
 def play(case: Mapping[str, Any], *, seed: int = 0) -> dict[str, Any]:
-    """Live the life and give its trace. Raises ValueError for delays that are none."""
+    """Run the case and return its trace. Raises ValueError for invalid delays."""
     for name, delay in case["input"]["delays"].items():
         if not delay >= 0:
             raise ValueError(f"delays.{name}: must not be negative, is {delay}")
@@ -64,7 +64,7 @@ class _Life:
     async def run(self, tasks: TaskSet) -> None:
         story, clock = self._story, self._clock
         randomness = Randomness(self._seed)
-        recorder = Recorder(clock)  # what the recording has of all that happens goes into the diary
+        recorder = Recorder(clock)  # the diary records everything that the recording has
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
         self._store.create(_NODE)
         scripts = Scripts(clock, story["scripts"])
@@ -112,7 +112,7 @@ class _Life:
         at("evictAt", lambda: self._begin_eviction(tasks))
 
     def _pod(self) -> Pod:
-        """The recorded pod. The recording made no environments; a kubelet that does wants this field defaulted."""
+        """The recorded pod. The recording created no environment variables; a kubelet that does needs this default."""
         pod = Pod.from_json({"apiVersion": "v1", "kind": "Pod", **self._story["pod"]})
         return pod.changed(spec=pod.spec.changed(enable_service_links=False))
 
@@ -148,7 +148,7 @@ class _Life:
         if not grace:
             self._store.remove("Pod", "ns", "p")
             return
-        # The recording's API server is simpler than a real one: it lets a pod go only when the kubelet says so.
+        # The recording's API server is simpler than a real one: it keeps a pod until the kubelet deletes it.
         deletion = format_micro_time(self._clock.now() + grace * SECOND)
         metadata = pod.metadata.changed(deletion_timestamp=deletion, deletion_grace_period_seconds=grace)
         self._store.replace(pod.changed(metadata=metadata))
@@ -218,7 +218,7 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
 
 
 class _ContainerIds:
-    """`c1-0`, and an x more for every time that it has been used before."""
+    """Container ids: `c1-0`, with an `x` appended for each reuse."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()

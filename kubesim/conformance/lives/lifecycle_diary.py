@@ -1,6 +1,6 @@
-"""The trace of one life in the words of the corpus: calls, events, and what the API server showed of the pod.
+"""The trace of one case in the corpus' format: calls, Events, and the pod at the API server.
 
-The diary is the agent's event recorder; the runtime notes its calls in it.
+The diary is the agent's event recorder, and the runtime adds its calls.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock
 from kubesim.runtime.kuberuntime.naming import container_field_path
 
-LEAD = 60 * SECOND  # the agent has been running for a minute when the story begins
+LEAD = 60 * SECOND  # the agent has been running for a minute before the scenario starts
 
 
 class Diary:
-    """The trace in the corpus' words. It is also the agent's event recorder."""
+    """The trace of one case; also the agent's event recorder."""
 
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
         self._entries: list[dict[str, Any]] = []  # with their moments
-        self._last_status: dict[str, Any] | None = None  # the last one written down
-        self._open: tuple[int, PodStatus | None] | None = None  # this instant's last write; None: the pod is gone
+        self._last_status: dict[str, Any] | None = None  # the last recorded state
+        self._open: tuple[int, PodStatus | None] | None = None  # the last write at this instant; None: the pod is gone
 
     def add(self, kind: str, /, **fields: Any) -> None:
         now = self._clock.now()
@@ -31,7 +31,7 @@ class Diary:
         self._entries.append({"t": now, "kind": kind, **fields})
 
     def close_instant(self, now: int) -> None:
-        """Write down how an instant that has passed left the pod: gone, or with a status that says something new."""
+        """Record the pod at the end of an instant: gone, or with a changed status."""
         if self._open is None or self._open[0] == now:
             return
         moment, status = self._open
@@ -45,11 +45,11 @@ class Diary:
             self._entries.append({"t": moment, "kind": "status", **view})
 
     def finished(self) -> list[dict[str, Any]]:
-        """All entries, with their times in seconds since the story began."""
+        """All entries, with times in seconds since the scenario's start."""
         begin = self._clock.start + LEAD
         for entry in self._entries:
             since = entry["t"] - begin
-            # Most moments are whole milliseconds; rounding to this many digits goes through text.
+            # Most times are whole milliseconds; only text rounds to this many digits exactly.
             entry["t"] = since / SECOND if since % MILLISECOND == 0 else round(since / SECOND, 3)
         return self._entries
 
@@ -63,7 +63,7 @@ class Diary:
             self.add("event", type=type, reason=reason, message=message)
 
     def seen(self, pod: Pod | None) -> None:
-        """The pod at the API server after a write; None when it is gone. Of several in one instant the last counts."""
+        """The pod at the API server after a write; None when it is gone. The last write of an instant counts."""
         now = self._clock.now()
         self.close_instant(now)
         self._open = (now, None if pod is None else pod.status)

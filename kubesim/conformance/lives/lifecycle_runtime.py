@@ -1,6 +1,6 @@
-"""The recording's runtime: it notes each call that acts in the diary, in the words of the corpus, and then obeys.
+"""The recording's runtime: adds each modifying call to the diary, then performs it.
 
-Where it is simpler than a real one, the differences are here and nowhere else.
+All simplifications compared with a real runtime are in this module.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ FIRST_UID = "uid-1"
 
 
 class ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended, heeds no context, and starts a container
-    also in a dead sandbox. Its sandboxes take their containers along when they die. It keeps all of them in Go maps."""
+    """A runtime with the recording's simplifications: it probes terminated containers, ignores cancellation, starts
+    containers in dead sandboxes, and kills the containers of a dying sandbox. Its state is in Go maps.
+    """
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class ScriptedRuntime(SimulatedRuntime):
         self._kill_sandbox(self._sandbox(sandbox_id))
 
     def sandboxes_die(self) -> None:
-        """Records and returns all that are alive."""
+        """Kill all sandboxes; returns those that were alive."""
         for info in list(self._sandboxes.values()):
             if info.ready:
                 self._diary.add("container", what="sandboxDied", id=info.id)
@@ -61,7 +62,7 @@ class ScriptedRuntime(SimulatedRuntime):
     # -- the calls that are noted -------------------------------------------------------------------------------
 
     def run_pod_sandbox(self, config: SandboxConfig) -> Coroutine[Any, Any, str]:
-        """The uid is noted if it is not the first pod's."""
+        """Record the uid if it differs from the first pod's."""
         uid = config.pod.metadata.uid
         other = {} if uid == FIRST_UID else {"uid": uid}
         self._diary.add("cri", call="RunPodSandbox", attempt=config.attempt, **other)
@@ -102,7 +103,7 @@ class ScriptedRuntime(SimulatedRuntime):
     def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> Coroutine[Any, Any, ExecResult]:
-        """Probes are too frequent to be noted."""
+        """Probes are too frequent to be recorded."""
         if command[0] not in PROBE_COMMANDS:
             self._diary.add("cri", call="ExecSync", cmd=" ".join(command), id=container_id)
         process = self._container(container_id).process

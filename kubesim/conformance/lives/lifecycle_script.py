@@ -1,6 +1,6 @@
-"""The scripted world of one life: containers that do what their script says, and the recording's own API server.
+"""The scripted environment of one case: containers that follow a script, and the recording's API server.
 
-Where the recording's parts are simpler than real ones, the differences are here and nowhere else.
+All simplifications compared with real components are in this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FAILURE = ExecResult(1, "bad")
 
 
 class _ScriptedProcess:
-    """A container that does what its script says."""
+    """A container that follows its script."""
 
     def __init__(self, clock: LoopClock, script: Mapping[str, Any], run: Mapping[str, Any]) -> None:
         self._clock = clock
@@ -35,14 +35,14 @@ class _ScriptedProcess:
         self._timer: asyncio.TimerHandle | None = None
         self._hooks: list[asyncio.Future[bool]] = []
         self._started = 0
-        self._signalled = False  # the end that is coming is the answer to a signal
+        self._signalled = False  # the scheduled end is the reaction to a signal
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            # A caller that stops a container ends it and continues immediately; if it ended by itself, its hook is
-            # notified of it first.
+            # A caller that stops a container ends it and continues immediately. If the container ended by itself, its
+            # hook is notified first.
             if self._signalled:
                 self._tell_hooks()
                 on_exit(exit)
@@ -55,7 +55,7 @@ class _ScriptedProcess:
             self._end_after(seconds(self._run["runForSeconds"]), Exit(self._run["exitCode"]))
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """The script says nothing of them."""
+        """Ignored: the script does not react."""
 
     def _tell_hooks(self) -> None:
         for hook in self._hooks:
@@ -67,8 +67,7 @@ class _ScriptedProcess:
         self._timer = self._clock.call_at(self._clock.now() + delay, self._end_soon, exit)
 
     def _end_soon(self, exit: Exit) -> None:
-        """A container ends after the timers of that instant have fired, so that a timeout at the same instant does not
-        hit it."""
+        """End the container after all timers of this instant, so that a timeout at the same instant does not hit it."""
         asyncio.get_running_loop().call_soon(self._on_exit, exit)
 
     def _end(self, exit: Exit) -> None:
@@ -111,7 +110,7 @@ class _ScriptedProcess:
         return _SUCCESS
 
     async def _hook(self, duration: int) -> None:
-        """Wait that long, unless the container ends first: that makes the hook fail."""
+        """Wait for the duration of the hook. The hook fails if the container ends first."""
         done = asyncio.get_running_loop().create_future()
         self._hooks.append(done)
         timer = self._clock.call_at(self._clock.now() + duration, wake, done, True)
@@ -126,7 +125,7 @@ class _ScriptedProcess:
 
 
 class Scripts:
-    """Makes the scripted processes; a run for each attempt, the last one repeats."""
+    """Creates the scripted processes: one run per attempt, and the last run repeats."""
 
     def __init__(self, clock: LoopClock, scripts: Mapping[str, Mapping[str, Any]]) -> None:
         self._clock = clock
@@ -147,8 +146,9 @@ class Scripts:
 
 
 class Client(MemoryClient):
-    """The recording's API server keeps the uid that a mirror pod is sent with, and the fraction of a deletion time
-    until the next write of the status cuts it."""
+    """The recording's API server: keeps the uid of a created mirror pod, and the fraction of a deletion time until the
+    next status write truncates it.
+    """
 
     async def create_pod(self, pod: Pod) -> Pod:
         created = self._store.create(pod)
@@ -173,7 +173,7 @@ class Client(MemoryClient):
 
 
 class NoNetwork:
-    """The corpus has exec probes only."""
+    """No network: the corpus has exec probes only."""
 
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
         raise connection_refused(join_host_port(host, port))

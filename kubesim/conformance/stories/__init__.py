@@ -1,1 +1,1 @@
-"""Stories: what the API server of a real node recorded, replayed by a simulated node."""
+"""Stories: recordings of a real node's API server, replayed by a simulated node."""

@@ -1,4 +1,4 @@
-"""Plays a story on a stage of its own, in virtual time: what stories of a node and stories of a cluster share."""
+"""Runs a story in virtual time: the common part of node stories and cluster stories."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Story = Mapping[str, Any]
 
 
 class CannotPlay(KubesimError):
-    """The story requests something that is not simulated."""
+    """The story needs something that is not simulated."""
 
 
 class StoryStage(Protocol):
     async def run(self) -> dict[str, Any]:
-        """What came out, in the format of the stories."""
+        """The outcome, in the format of the stories."""
         ...
 
 
 def play_story(
     story: Story, seed: int, actions: Collection[str], stage: Callable[[Story, int, TaskSet], StoryStage]
 ) -> dict[str, Any]:
-    """`actions` are those that the stage can carry out."""
+    """Run a story. `actions` are the actions that can be carried out."""
     unknown = next((action["do"] for action in story["actions"] if action["do"] not in actions), None)
     if unknown is not None:
         raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")

@@ -1,4 +1,4 @@
-"""Story files: NAME.json or NAME.json.gz, a JSON object with the manifests and actions of one story."""
+"""Story files: NAME.json or NAME.json.gz, a JSON object with a story's manifests and actions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from kubesim.errors import InputError, not_json
 
-# The corpora that all stories of a kind together are.
-TRACES = "traces"  # what the API server of one node saw
-WORKLOADS = "workloads"  # what the API server of a cluster with controllers and a scheduler saw
+# The corpora into which stories are grouped.
+TRACES = "traces"  # recorded at the API server of one node
+WORKLOADS = "workloads"  # recorded at the API server of a cluster with controllers and a scheduler
 STORIES = (TRACES, WORKLOADS)
 STORY_SUFFIXES = (".json", ".json.gz")
 _INPUTS = ("manifests", "actions")
@@ -23,13 +23,13 @@ def story_name(path: Path) -> str:
 
 
 def story_corpus(path: Path) -> str:
-    """The corpus that a story belongs to. Only a cluster's stories report nodes, and of the time of day."""
+    """The corpus of a story. Only cluster stories contain nodes and the time of day."""
     story = _read(path)
     return WORKLOADS if isinstance(story, dict) and "wallClockStart" in story else TRACES
 
 
 def is_story(path: Path) -> bool:
-    """Is there a story in this file? Other JSON is none of ours."""
+    """Whether the file contains a story; other JSON files are ignored."""
     return path.name.endswith(STORY_SUFFIXES) and _is_story(_read(path))
 
 

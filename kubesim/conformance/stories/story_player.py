@@ -1,7 +1,7 @@
-"""Stories: what a real node's API server saw, replayed by a whole simulated node.
+"""Node stories: recordings of a real node's API server, replayed by a whole simulated node.
 
-A story has manifests and actions; played here it gives every status and every event in the same format. Which seed is
-played decides the phases and jitters that a real node leaves to chance.
+A story has manifests and actions. The replay returns every status and Event in the same format. The seed determines the
+phases and jitters that are random on a real node.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCENARIO: dict[str, Any] = {
         "images": [{"name": "docker.io/library/busybox:*", "present": True}],
     },
 }
-SLOW_SHARE = 1 / 3  # more often than the recorded node was, so that twenty seeds know it well both ways
+SLOW_SHARE = 1 / 3  # more often than on the recorded node, so that both cases occur within twenty seeds
 SLOW = Latencies(
     run_sandbox=Span(250 * MILLISECOND, 450 * MILLISECOND),
     stop_sandbox=Span(150 * MILLISECOND, 400 * MILLISECOND),
@@ -51,7 +51,7 @@ SLOW = Latencies(
     stop_container=Span(100 * MILLISECOND, 400 * MILLISECOND),
     exec=Span(60 * MILLISECOND, 330 * MILLISECOND),
 )
-REQUEST = 10 * MILLISECOND  # delay until a request from outside has its effect
+REQUEST = 10 * MILLISECOND  # delay from an external request to its effect
 
 
 ACTIONS = (
@@ -61,7 +61,7 @@ ACTIONS = (
 
 
 def play(story: Story, seed: int) -> dict[str, Any]:
-    """The statuses and events of the story, in its own format."""
+    """The statuses and Events of the replay, in the story's format."""
     return play_story(story, seed, ACTIONS, _Stage)
 
 
@@ -85,7 +85,8 @@ class _Stage:
         self._store.watch("Pod", self._saw_pod)
         self._store.watch("Event", self._saw_event)
         for number, action in enumerate(self._story["actions"]):
-            # Noted is when a request was sent; only the first one's effect is at a known time: it is where time begins.
+            # The recording has the time when a request was sent. Only the first one's effect has a known time, which is
+            # time 0.
             sent = self._begin + max(0, seconds(action["at"]))
             self._clock.call_at(sent + (REQUEST if number else 0), self._act, action)
         await self._clock.sleep_until(self._begin + seconds(self._story["endSeconds"]))
@@ -99,7 +100,7 @@ class _Stage:
         try:
             self._carry_out(action)
         except ApiError:
-            pass  # the recording continues after a refusal, too
+            pass  # the recording continues after a rejected request, too
 
     def _carry_out(self, action: Mapping[str, Any]) -> None:
         do, pod = action["do"], action.get("pod", "")
@@ -126,7 +127,7 @@ class _Stage:
             self._simulation.tasks.start(do, self._node.stop_kubelet())
         elif do == "start-kubelet":
             self._node.start()
-        # "http-get" records what a request from outside saw; it changes nothing.
+        # "http-get" records the response to an external request; it changes nothing.
 
     async def _kill_sandbox(self, name: str) -> None:
         with suppress(StepFailed):
@@ -141,7 +142,7 @@ class _Stage:
             self._store.create(ApiObject.from_json({**manifest, "metadata": {**metadata, "namespace": namespace}}))
 
     def _write_static_file(self, name: str, number: int | None) -> None:
-        """The manifests are the contents of the files in the order of writing, unless a number says which one."""
+        """Write a static pod file. Manifests are used in order, unless a number selects one."""
         manifests = self._story["manifests"]
         manifest = manifests[min(self._written, len(manifests) - 1) if number is None else number]
         self._written += 1
@@ -189,7 +190,7 @@ class _Stage:
 
 
 def latencies(seed: int) -> Latencies:
-    """The recorded node was slow at times. Whether it is, the seed draws as well."""
+    """Latencies of the recorded node, which was slow at times; the seed decides whether it is slow."""
     return SLOW if Randomness(seed).stream("load").random() < SLOW_SHARE else DEFAULT_LATENCIES
 
 

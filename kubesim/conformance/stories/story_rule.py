@@ -1,8 +1,8 @@
-"""When is a story of a real node reproduced? The same statuses and events, in the same order, with the same delays.
+"""Compares a replayed node story: the same statuses and Events, in the same order, with the same delays.
 
-Not everything that a real node did must be met: a status that stood for less than BRIEF_S may have been overwritten
-before the API server saw it, two events of the same moment may swap, and delays have the kubelet's own jitter. The
-compared fields are in `story_views`.
+Exact equality is impossible: a status that lasted less than BRIEF_S may have been overwritten before the API server saw
+it, two Events of the same time may swap, and delays have the kubelet's jitter. `story_views` defines the compared
+fields.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from kubesim.values import value_object
 
 Story = Mapping[str, Any]
 
-BRIEF_S = 0.25  # how long a state must last to be seen for certain, or how far apart events must be to keep their order
-SHORT_DELAY_S = 3  # up to here a delay may be off by SLACK_S (a relist and noise), above it by the jitter's factors
+BRIEF_S = 0.25  # minimum duration of a state that is certainly visible, and minimum distance of Events in a fixed order
+# below this, a delay may deviate by SLACK_S (relist period and noise), above it by the jitter factors
+SHORT_DELAY_S = 3
 SLACK_S = 1.5
 FASTEST, SLOWEST = 0.6, 1.7
 _LISTS = {"conditions", "init_containers", "containers", "ephemeral_containers"}
 
 
 def story_differences(reference: Story, produced: Story) -> list[str]:
-    """The differences between `produced` and `reference`, in words; empty if it reproduces it."""
+    """The differences between `produced` and `reference`; empty if the story is reproduced."""
     pods = dict.fromkeys(entry["pod"] for story in (reference, produced) for entry in story["statuses"])
     found = [line for pod in pods for line in _status_differences(pod, _shown(reference, pod), _shown(produced, pod))]
     return found + list(_event_differences(reference, produced))
@@ -41,11 +42,11 @@ def _delay_is_off(expected: float, actual: float) -> bool:
 
 @value_object
 class _Shown:
-    """A status that differs from the one before it."""
+    """A status that differs from its predecessor."""
 
     t: float
     view: StatusView
-    brief: bool  # stood for a moment only, and was written by the kubelet: others may have missed it
+    brief: bool  # short-lived and written by the kubelet: a watcher may have missed it
 
 
 def _shown(story: Story, pod: str) -> list[_Shown]:
@@ -60,7 +61,7 @@ def _shown(story: Story, pod: str) -> list[_Shown]:
     shown = []
     for n, (t, view) in enumerate(distinct):
         stood = distinct[n + 1][0] - t if n + 1 < len(distinct) else float("inf")
-        deletion = n > 0 and distinct[n - 1][1].grace_s != view.grace_s  # the API server's own doing
+        deletion = n > 0 and distinct[n - 1][1].grace_s != view.grace_s  # written by the API server itself
         shown.append(_Shown(t, view, stood < BRIEF_S and view.type == "MODIFIED" and not deletion))
     return shown
 
@@ -86,8 +87,9 @@ def _status_differences(pod: str, reference: list[_Shown], produced: list[_Shown
 def _brief_differences(
     pod: str, reference: list[_Shown], produced: list[_Shown], pairs: list[tuple[int, int]]
 ) -> Iterator[str]:
-    """Of those a quarter (or one) may be missing, but no two neighbours; and as many may be there in addition that only
-    say what their neighbours say."""
+    """Differences in brief statuses. A quarter of them (or one) may be missing, but no two neighbours. As many may be
+    added if they repeat their neighbours.
+    """
     brief = [n for n, shown in enumerate(reference) if shown.brief]
     tolerated = max(1, len(brief) // 4)
     met, used = dict(pairs), {right: left for left, right in pairs}
@@ -119,10 +121,11 @@ def _only_repeats(view: StatusView, neighbours: Sequence[StatusView]) -> bool:
 
 
 def _aligned(reference: list[_Shown], produced: list[_Shown]) -> list[tuple[int, int]]:
-    """The best pairing of equal statuses in order: as few unpaired ones that are not brief as can be, then as many
-    pairs as can be, the earliest first."""
+    """The best alignment of equal statuses in order: fewest unpaired non-brief ones, then most pairs, then the
+    earliest.
+    """
     rows, columns = len(reference), len(produced)
-    # best[i][j]: (unpaired, minus pairs) of what follows i and j.
+    # best[i][j]: (unpaired, minus pairs) for the statuses after i and j.
     best = [[(0, 0)] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows, -1, -1):
         for j in range(columns, -1, -1):
@@ -157,7 +160,7 @@ def _plus(cost: tuple[int, int], *, unpaired: int = 0, pairs: int = 0) -> tuple[
 
 @value_object
 class _Match:
-    """An event that both have; `position` is where it stands in what was produced."""
+    """An Event in both; `position` is its index in the replay."""
 
     view: EventView
     t: float
@@ -187,7 +190,7 @@ def _event_differences(reference: Story, produced: Story) -> Iterator[str]:
 
 
 def _kubelet_events(story: Story) -> list[Json]:
-    """Whether a deletion cut a probe off is chance: such an event may be there or not."""
+    """The kubelet's Events. Whether a deletion interrupts a probe is random, so such an Event is optional."""
     return [
         event
         for event in story["events"]
@@ -196,7 +199,9 @@ def _kubelet_events(story: Story) -> list[Json]:
 
 
 def _wrongly_swapped(earlier: _Match, later: _Match) -> bool:
-    """Events may swap if they were close, and are not steps of one container (a probe's failure never is one)."""
+    """Events that are in the wrong order. Close Events may swap, unless they are steps of one container (a failed probe
+    never is).
+    """
     if earlier.position < later.position:
         return False
     steps = (earlier.view.pod, earlier.view.field_path) == (later.view.pod, later.view.field_path)
@@ -207,7 +212,7 @@ def _wrongly_swapped(earlier: _Match, later: _Match) -> bool:
 def _event_delays(
     matches: list[_Match], first_seen: Mapping[str, float], first_produced: Mapping[str, float]
 ) -> Iterator[str]:
-    """Each event's delay after the pod's one before it, the first's after the pod was there."""
+    """The delay of each Event from the pod's previous one, and of the first from the creation of the pod."""
     last: dict[str, tuple[float, float]] = {}
     for match in matches:
         pod = match.view.pod

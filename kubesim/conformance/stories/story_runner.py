@@ -1,7 +1,7 @@
-"""Runs stories: each is a file, all of a kind together are a corpus (`traces`, `workloads`).
+"""Runs stories: each is a file, and all of a kind form a corpus (`traces`, `workloads`).
 
-A real cluster leaves phases and jitters to chance, so a story counts as reproduced if one of several seeds does it. A
-story without an outcome is played, not judged.
+Phases and jitters of a real cluster are random, so one of several seeds must reproduce a story. A story without an
+outcome is run and not compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class StoryKind:
-    """How the stories of a corpus are played and judged; `answers` are the fields with the outcome."""
+    """How the stories of a corpus are run and compared; `answers` are the outcome fields."""
 
     corpus: str
     play: Callable[[Story, int], dict[str, Any]]
@@ -40,7 +40,7 @@ KINDS: Mapping[str, StoryKind] = {
 
 @value_object
 class Attempt:
-    """One playing of a story: what came out, and in which ways that is not what happened."""
+    """One replay of a story: its outcome, and the differences from the recording."""
 
     seed: int
     produced: dict[str, Any] | None
@@ -54,7 +54,7 @@ class Attempt:
 def run_stories(
     paths: Sequence[Path], corpus: str = TRACES, *, seed: int | None = None, watcher: ProgressListener | None = None
 ) -> CorpusResult:
-    """Play each story with the seed, or with one seed after the other until it is reproduced."""
+    """Replay each story with the seed, or with several seeds until one reproduces it."""
     kind = KINDS[corpus]
     watcher = watcher or ProgressListener()
     watcher.begin(corpus, len(paths), one_file=False)
@@ -77,13 +77,13 @@ def run_stories(
 
 
 def attempt_story(kind: StoryKind, story: Story, judged: bool, seeds: Sequence[int]) -> Attempt:
-    """The first attempt that reproduces the story, else the one that comes closest."""
+    """The first attempt that reproduces the story, else the closest one."""
     best = None
     for seed in seeds:
         attempt = _attempt(kind, story, judged, seed)
         if best is None or attempt.rank < best.rank:
             best = attempt
-        # Without an answer every seed is equally good: a story that cannot be played with one cannot be played with
+        # Without an answer every seed is equivalent: if a story cannot be run with one seed, it cannot be run with
         # another.
         if not best.differences or best.produced is None:
             break
@@ -95,6 +95,6 @@ def _attempt(kind: StoryKind, story: Story, judged: bool, seed: int) -> Attempt:
     try:
         produced = {**kind.play(story, seed), "seed": seed}
         return Attempt(seed, produced, tuple(kind.differences(story, produced)) if judged else ())
-    except Exception as error:  # an error in one story must not end the others
+    except Exception as error:  # an exception in one story must not end the others
         reason = str(error) if isinstance(error, CannotPlay) else f"{type(error).__name__}: {error}"
         return Attempt(seed, None, (f"could not be replayed: {reason}",))

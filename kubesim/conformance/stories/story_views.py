@@ -1,7 +1,6 @@
-"""What is looked at in a story: statuses and events reduced to what a kubelet decides.
+"""The compared parts of a node story: statuses and Events, reduced to the kubelet's decisions.
 
-Identifiers, addresses, digests and moments become placeholders; two views that are equal say the same. `story_rule`
-compares them.
+Identifiers, addresses, digests and times become placeholders. `story_rule` compares the views.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 Json = Mapping[str, Any]
 
-# In this order: an address may stand inside of what an earlier pattern has taken away.
+# The order matters: an earlier pattern may remove a text that contains an address.
 _VARYING = (
     (re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\b[0-9a-f]{32,64}\b"), "<hash>"),
@@ -52,7 +51,7 @@ class ConditionView(NamedTuple):
 
 
 class StatusView(NamedTuple):
-    """One status of a pod as a watcher sees it, `type` being the kind of the watch event."""
+    """One status of a pod as a watcher gets it; `type` is the type of the watch event."""
 
     type: str
     phase: str | None
@@ -67,7 +66,7 @@ class StatusView(NamedTuple):
     has_start_time: bool
     qos_class: str | None
     observed_generation: int | None
-    grace_s: int | None  # of a deletion that was requested
+    grace_s: int | None  # of a requested deletion
 
     def __str__(self) -> str:
         words = [self.type, self.phase or "", self.reason or ""]
@@ -100,7 +99,7 @@ class EventView(NamedTuple):
 
 
 def comparable(text: str | None) -> str:
-    """The text without the parts that differ from run to run."""
+    """The text without parts that differ between runs."""
     text = text or ""
     for pattern, placeholder in _VARYING:
         text = pattern.sub(placeholder, text)
@@ -108,7 +107,7 @@ def comparable(text: str | None) -> str:
 
 
 def status_view(entry: Json) -> StatusView:
-    """What an entry of `statuses` shows."""
+    """The view of an entry in `statuses`."""
     status: Json = entry.get("status") or {}
     return StatusView(
         type=entry["type"],
@@ -160,7 +159,7 @@ def _state(state: Json | None) -> StateView | None:
 
 
 def event_view(event: Json) -> EventView:
-    """What an entry of `events` says."""
+    """The view of an entry in `events`."""
     return EventView(
         pod=event["pod"],
         type=event["type"],

@@ -1,1 +1,1 @@
-"""Workloads: what the real controllers and the real scheduler did, story by story, replayed by the simulated ones."""
+"""Workload stories: recordings of the real controllers and scheduler, replayed by the simulated ones."""

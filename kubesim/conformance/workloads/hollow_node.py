@@ -1,8 +1,7 @@
-"""A hollow node: a kubelet with a fake runtime, as kubemark starts it beside a real node.
+"""A hollow node: a kubelet with a fake runtime, as kubemark starts it.
 
-Its containers are ready immediately and never exit; it probes nothing and emits no Events. The delays are those that
-the
-recordings show.
+Its containers are ready immediately and never exit. It runs no probes and emits no Events. The delays are measured in
+the recordings.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ PREFIX = "hollow-"
 POD_IP = "192.168.192.168"
 START = (40 * MILLISECOND, 120 * MILLISECOND)  # from the binding to Running
 STOP = (20 * MILLISECOND, 950 * MILLISECOND)  # from the deletion timestamp to Succeeded
-REMOVE = (750 * MILLISECOND, 1000 * MILLISECOND)  # from Succeeded to gone
+REMOVE = (750 * MILLISECOND, 1000 * MILLISECOND)  # from Succeeded to removal
 _CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
 
@@ -55,7 +54,7 @@ def hollow_node(item: Mapping[str, Any]) -> Node:
 
 
 class HollowNode:
-    """Works from when it is created."""
+    """The kubelet of a hollow node; active from creation."""
 
     def __init__(self, clock: LoopClock, store: Store, stream: Stream, item: Mapping[str, Any]) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The patches that some kubectl commands come to: rollout, scale, cordon, taint, label, annotate, set image.
+"""The patches of some kubectl commands: rollout, scale, cordon, taint, label, annotate, set image.
 
 Mirrors: staging/src/k8s.io/kubectl/pkg/polymorphichelpers rollback.go, objectrestarter.go, objectpauser.go
 """
@@ -54,7 +54,7 @@ def kubectl_patch(store: Store, namespace: str, args: Sequence[str]) -> Iterator
 
 
 def kubectl_delete(namespace: str, args: Sequence[str]) -> tuple[Target, DeleteOptions]:
-    """What `kubectl delete KIND NAME` requests; dependents go in the background unless --cascade says otherwise."""
+    """The request of `kubectl delete KIND NAME`; propagation is Background unless --cascade differs."""
     (_, what, *rest), flags = _split(args)
     grace = 0 if "now" not in flags and "force" in flags else flags.get("grace-period")
     policy = flags.get("cascade", "background").capitalize()
@@ -69,13 +69,13 @@ def _split(args: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _change(text: str) -> tuple[str, str | None]:
-    """`key=value` sets, `key-` removes."""
+    """Parse `key=value` (set) and `key-` (remove)."""
     key, equals, value = text.partition("=")
     return (key, value) if equals else (key.removesuffix("-"), None)
 
 
 def _target(namespace: str, what: str, rest: Sequence[str]) -> Target:
-    """`deployment/web`, or `deployment` and `web`."""
+    """Parse `deployment/web`, or `deployment` and `web`."""
     kind, slash, name = what.partition("/")
     resource = _resource(kind)
     return Target(resource, namespace if resource.namespaced else "", name if slash else rest[0])
@@ -90,7 +90,7 @@ def _resource(word: str) -> Resource:
 
 
 def _undo(store: Store, target: Target, revision: int) -> dict[str, Any]:
-    """The template of the revision before the newest, or of the one that is named."""
+    """The patch to the template of the previous or the given revision."""
     if target.resource.kind != "Deployment":
         raise CannotPlay(f"kubectl rollout undo of a {target.resource.kind} is not simulated")
     deployment = store.get("Deployment", target.namespace, target.name)

@@ -1,4 +1,4 @@
-"""What a story does to the cluster from outside: create, patch, scale, delete, evict, and some kubectl commands."""
+"""External actions of a story: create, patch, scale, delete, evict, and some kubectl commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.selectors import parse_label_selector
@@ -32,7 +33,7 @@ def create(store: Store, namespace: str, manifest: Mapping[str, Any]) -> ApiObje
 
 
 def carry_out(store: Store, namespace: str, action: Action) -> None:
-    """Do it as the API server does; raises ApiError if it rejects the request."""
+    """Perform an action; raises ApiError if the API server rejects it."""
     match action["do"]:
         case "create":
             create(store, namespace, action["object"])
@@ -64,7 +65,7 @@ def _target(store: Store, namespace: str, action: Action, subresource: str = "")
 
 
 def pick(store: Store, namespace: str, how: Mapping[str, Any]) -> str:
-    """The pod that a story means whose random name was another one there: oldest first, then by name."""
+    """The pod that corresponds to one with another random name in the recording: oldest first, then by name."""
     selector = parse_label_selector(how["selector"])
     pods = [
         pod

@@ -1,7 +1,7 @@
-"""Plays a workload story: its objects at time 0, its actions at their times, on the nodes that it was recorded on.
+"""Replays a workload story: its objects at time 0, its actions at their times, on the recorded nodes.
 
-Everything that changes is written down in the format of the recordings. The seed draws what a real cluster leaves to
-chance: latencies, phases, random names, the choice between equals.
+All changes are returned in the format of the recordings. The seed determines random parts of a real cluster: latencies,
+phases, names, and choices between equals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RECORDED = (
     "StatefulSet", "DaemonSet", "ControllerRevision", "Job", "CronJob", "EndpointSlice", "PodDisruptionBudget",
 )  # fmt: skip
 _REAL_NODE = {"cpu": "2", "memory": "24631216Ki", "pods": "110"}
-# What the recorded node took, which ran up to six stories at a time: the middle eight tenths of what was measured.
+# Latencies of the recorded node, which ran up to six stories at a time: the middle 80 % of the measurements.
 BUSY = Latencies(
     run_sandbox=Span(120 * MILLISECOND, 600 * MILLISECOND),
     stop_sandbox=Span(80 * MILLISECOND, 400 * MILLISECOND),
@@ -40,11 +40,11 @@ BUSY = Latencies(
     start_container=Span(60 * MILLISECOND, 270 * MILLISECOND),
     exec=Span(30 * MILLISECOND, 200 * MILLISECOND),
 )
-_UNREACHABLE = "registry.example/"  # the registry that the recorded nodes could not reach
+_UNREACHABLE = "registry.example/"  # a registry that the recorded nodes could not reach
 
 
 def play(story: Story, seed: int) -> dict[str, Any]:
-    """The changes that the story makes here, in its own format."""
+    """The changes in the replay, in the story's format."""
     return play_story(story, seed, ACTIONS, _Stage)
 
 
@@ -57,7 +57,7 @@ class _Stage:
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._changes: list[dict[str, Any]] = []
         self._actions: list[dict[str, Any]] = []
-        remove_standard_class(self._store)  # the recorded cluster had no class but those of the stories
+        remove_standard_class(self._store)  # the recorded cluster had only the classes of the stories
         for item in story["nodes"]:
             if is_hollow(item["name"]):
                 stream = self._simulation.randomness.stream("hollow", item["name"])
@@ -84,7 +84,7 @@ class _Stage:
         self._actions.append({**action, "t": self._now(), **answer})
 
     def _attempt(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """The recording continues after a refusal, too."""
+        """Perform an action. The recording continues after a rejected request, too."""
         try:
             if action["do"] == "create":
                 create(self._store, self._namespace, action["object"])
@@ -98,7 +98,7 @@ class _Stage:
         return {"status": 201 if action["do"] == "evict" else 200}
 
     def _drain(self, args: Sequence[str]) -> None:
-        """It takes as long as budgets refuse and pods need to end."""
+        """Drain a node, which waits for disruption budgets and terminating pods."""
         node = next(word for word in args[1:] if not word.startswith("-"))
         self._simulation.tasks.start("drain", self._simulation.world.drain(Drain(node=node)))
 
@@ -114,7 +114,7 @@ class _Stage:
         self._changes.append(entry)
 
     def _is_shown(self, change: WatchEvent) -> bool:
-        """Of nodes only what the recordings keep."""
+        """Whether the recordings contain the change; of nodes they keep only some fields."""
         new, old = change.object, change.previous
         return not (isinstance(new, Node) and isinstance(old, Node) and _node(new) == _node(old))
 
@@ -132,7 +132,7 @@ def _node(node: ApiObject) -> dict[str, Any]:
 
 
 def _scenario(story: Story) -> Scenario:
-    """Nodes with a kubelet of ours; hollow ones are created apart."""
+    """The scenario with the nodes that have a full kubelet; hollow nodes are created separately."""
     nodes = [
         {
             "name": item["name"],
@@ -145,7 +145,7 @@ def _scenario(story: Story) -> Scenario:
     ]
     spec = {
         "nodes": nodes or [{"name": "real-0", "capacity": _REAL_NODE}],
-        "kubeletConfiguration": {"evictionHard": {}},  # what is recorded is allocatable already
+        "kubeletConfiguration": {"evictionHard": {}},  # recorded values are already allocatable ones
         "images": [_image(name) for name in sorted(set(_images([story["manifests"], story["actions"]])))],
         "scheduler": "on",
     }
@@ -154,7 +154,7 @@ def _scenario(story: Story) -> Scenario:
 
 
 def _images(value: Any) -> Iterator[str]:
-    """All images that the story mentions, also as an argument of kubectl (`main=IMAGE`)."""
+    """All images in the story, also in kubectl arguments (`main=IMAGE`)."""
     if isinstance(value, list):
         for item in value:
             yield from _images(item)

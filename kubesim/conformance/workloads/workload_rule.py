@@ -1,6 +1,6 @@
-"""When is a workload story reproduced? The same pods, scaling, Events, endpoints and claims, at the same times.
+"""Compares a replayed workload story: the same pods, scaling, Events, endpoints and claims, at the same times.
 
-"The same time" is within SLACK_S seconds, or FASTEST to SLOWEST times as long after the last action of the story.
+Times are equal within SLACK_S seconds, or within FASTEST to SLOWEST times the delay after the story's last action.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Story = Mapping[str, Any]
 
 SLACK_S = 2.5
 FASTEST, SLOWEST = 0.6, 1.7
-_SAME_ACTION_S = 0.5  # what happens this long before an action may be its effect, too: clocks are not exact
+_SAME_ACTION_S = 0.5  # a change this long before an action may be its effect, as clocks are not exact
 
 
 def workload_differences(reference: Story, produced: Story) -> list[str]:
-    """The differences between `produced` and `reference`, in words; empty if it reproduces it."""
+    """The differences between `produced` and `reference`; empty if the story is reproduced."""
     times = _Times(reference)
     expected, actual = view(reference), view(produced)
     return [

@@ -44,7 +44,7 @@ Endpoint = tuple[bool, bool, bool]  # ready, serving, terminating
 
 
 def plain(text: str | None) -> str:
-    """The text with placeholders for what is random."""
+    """The text with placeholders for random parts."""
     shown = text or ""
     for pattern, placeholder in _RANDOM_PARTS:
         shown = pattern.sub(placeholder, shown)
@@ -53,7 +53,7 @@ def plain(text: str | None) -> str:
 
 @mutable
 class WorkloadPod:
-    """`owner` names the kind and pattern of the owner, then the pattern of the pod's own name."""
+    """A pod. `owner` is the kind and pattern of its owner, then the pattern of its own name."""
 
     owner: str
     created: float
@@ -63,7 +63,7 @@ class WorkloadPod:
 
 @value_object
 class WorkloadView:
-    pods: tuple[WorkloadPod, ...]  # by owner, then in the order of creation
+    pods: tuple[WorkloadPod, ...]  # by owner, then in order of creation
     scaling: list[tuple[str, list[int | None]]]
     final: dict[tuple[str, str], list[Any]]
     events: dict[EventKey, float]
@@ -118,7 +118,7 @@ def _append_new(sequence: list[Any], value: Any) -> None:
 
 
 def _final(changes: list[Json]) -> dict[tuple[str, str], list[Any]]:
-    """Counts and conditions of every workload at the end; of several with one pattern, in order of creation."""
+    """Final counts and conditions of every workload; those with the same pattern are in order of creation."""
     last: dict[tuple[str, str, str], Any] = {}
     for change in _of(changes, *_COUNTS):
         status, kind = _status(change), change["kind"]
@@ -134,7 +134,7 @@ def _final(changes: list[Json]) -> dict[tuple[str, str], list[Any]]:
 
 
 def _events(changes: list[Json]) -> dict[EventKey, float]:
-    """Events of controllers and the scheduler, and when each came first."""
+    """Events of controllers and the scheduler, with the time of the first one."""
     events: dict[EventKey, float] = {}
     for change in _of(changes, "Event"):
         event = change["object"]
@@ -147,7 +147,7 @@ def _events(changes: list[Json]) -> dict[EventKey, float]:
 
 
 def _endpoints(changes: list[Json]) -> dict[str, list[list[Endpoint | None]]]:
-    """The sequence of conditions of each pod's endpoint; None: it is in no slice."""
+    """The sequence of conditions of each pod's endpoint; None: in no slice."""
     sequences: dict[str, list[Endpoint | None]] = {}
     for change in _of(changes, "EndpointSlice"):
         if change["type"] == "DELETED":

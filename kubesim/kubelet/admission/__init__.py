@@ -1,4 +1,4 @@
-"""Whether a pod may run on this node: the last check, made by the kubelet itself, before a pod gets its worker."""
+"""Admission: the kubelet's own checks, before a pod gets its worker."""
 
 from kubesim.cluster.scheduling.fit import InsufficientResource, PredicateFailure
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources

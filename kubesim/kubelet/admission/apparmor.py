@@ -1,6 +1,7 @@
-"""Can this node enforce the AppArmor profiles of a pod? Called for every new pod after the node's predicates.
+"""AppArmor admission: whether the node can enforce the profiles of a pod. Runs for every new pod after the predicates.
 
 Whether a Localhost profile is loaded is not checked here: the runtime refuses to create the container.
+
 Mirrors: pkg/security/apparmor/validate.go, helpers.go isRequired; pkg/kubelet/lifecycle/handlers.go
 appArmorAdmitHandler
 """
@@ -16,13 +17,13 @@ NOT_ENABLED = "AppArmor is not enabled on the host"
 
 
 class AppArmorAdmission:
-    """`enabled` is what the kubelet found when it started."""
+    """Admission handler. `enabled`: the kubelet found AppArmor when it started."""
 
     def __init__(self, *, enabled: bool = True) -> None:
         self._host_error = "" if enabled else NOT_ENABLED
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a refusal, empty if there is none. A pod that ran before is not checked again."""
+        """Reason and message of the rejection; both empty if admitted. A pod that ran before is not checked again."""
         if pod.status.phase != "Pending":
             return "", ""
         problem = validate(pod, self._host_error)
@@ -30,7 +31,7 @@ class AppArmorAdmission:
 
 
 def validate(pod: Pod, host_error: str = "") -> str:
-    """Why the profiles of the pod cannot be enforced; empty if they can."""
+    """The reason why the profiles cannot be enforced; empty if they can."""
     if not _is_required(pod):
         return ""
     if host_error:
@@ -48,8 +49,9 @@ def validate(pod: Pod, host_error: str = "") -> str:
 
 
 def _is_required(pod: Pod) -> bool:
-    """Does the pod or a container state a profile other than Unconfined? Upstream checks an arbitrary one of several
-    annotations; here it is the first by name."""
+    """Whether the pod or a container sets a profile other than Unconfined. Upstream checks one of several annotations
+    in random order; this checks the first by name.
+    """
     for context in (pod.spec.security_context, *[container.security_context for container in _containers(pod)]):
         profile = context and context.get("appArmorProfile")
         if profile and profile.get("type") != "Unconfined":

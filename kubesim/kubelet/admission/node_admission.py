@@ -1,4 +1,4 @@
-"""Admission as the allocation manager requests it: may this pod run beside those that were admitted before?
+"""Node admission for the allocation manager: whether a pod fits next to the pods that are already admitted.
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go predicateAdmitHandler
 """
@@ -18,11 +18,11 @@ PluginResources = Callable[[Pod, NodeResources], NodeResources]
 
 
 class NodeAdmission:
-    """The last check of one node; implements the allocation manager's `Admission`.
+    """Predicate admission of one node; implements the allocation manager's `Admission`.
 
     The usage of the active pods is summed once and grows with each admitted pod; `pods_changed` invalidates the sum.
-    `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what is allocatable on it for
-    one pod.
+    `node` returns the kubelet's current Node; `update_plugin_resources` returns the node's allocatable device resources
+    for one pod.
     """
 
     def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:
@@ -32,7 +32,7 @@ class NodeAdmission:
         self.update_plugin_resources: PluginResources | None = None
 
     def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> AdmissionResult:
-        """May this pod come? `others` gives the other active pods."""
+        """Check a new pod. `others` returns the other active pods."""
         node = self._node()
         if self._info is None or self._info.node is not node:
             self._info = NodeInfo(node, others(), self._gates)
@@ -42,11 +42,11 @@ class NodeAdmission:
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
-        """May this pod, which exists already, become what it requests?"""
+        """Check the new requests of an admitted pod."""
         return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod request more cpu or memory than the whole node has?"""
+        """Whether the pod requests more cpu or memory than the allocatable of the empty node."""
         allocatable, wanted = NodeInfo(self._node(), (), self._gates).allocatable, NodeResources()
         wanted.add(pod_requests(pod))
         return wanted.milli_cpu > allocatable.milli_cpu or wanted.memory > allocatable.memory

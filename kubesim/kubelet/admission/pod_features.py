@@ -1,6 +1,7 @@
-"""Does this node have the features that a pod needs? Called for every new pod, after AppArmor.
+"""Node feature admission: whether the node supports the features a pod needs. Runs for every new pod, after AppArmor.
 
-A node declares its features in `status.declaredFeatures`, by which the scheduler chooses nodes, too.
+The scheduler reads the same features from `status.declaredFeatures` of the Node.
+
 Mirrors: pkg/kubelet/lifecycle/handlers.go podFeaturesAdmitHandler, declaredFeaturesAdmitHandler; features_linux.go;
 component-helpers nodedeclaredfeatures
 """
@@ -15,7 +16,7 @@ from kubesim.features import FeatureGates
 GATE = "NodeDeclaredFeatures"
 RESTART_ALL = "RestartAllContainersOnContainerExits"
 HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
-# In the order of their names; each has a gate of its name.
+# Sorted by name. Each feature has a gate of the same name.
 DECLARED = (
     "ExtendWebSocketsToKubelet",
     "InPlacePodLevelResourcesVerticalScaling",
@@ -28,12 +29,12 @@ _ADMITTED = ("", "")
 
 
 def declared_features(gates: FeatureGates) -> tuple[str, ...]:
-    """What a node declares. containerd supports user namespaces of pods on the host's network."""
+    """The features that a node declares. containerd supports user namespaces for host-network pods."""
     return tuple(name for name in DECLARED if gates.enabled(name)) if gates.enabled(GATE) else ()
 
 
 def required_features(pod: Pod) -> list[str]:
-    """What the pod needs to run."""
+    """The features that the pod requires."""
     spec, names = pod.spec, []
     containers = (*spec.containers, *spec.init_containers)
     if any(rule.action == "RestartAllContainers" for each in containers for rule in each.restart_policy_rules):
@@ -49,7 +50,7 @@ class PodFeaturesAdmission:
         self._declared: Collection[str] | None = declared_features(gates) if gates.enabled(GATE) else None
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a refusal, empty if there is none."""
+        """Reason and message of the rejection; both empty if admitted."""
         asked = pod.spec.resources
         if asked is not None and not self._pod_level_resources and (asked.requests or asked.limits):
             return POD_LEVEL_RESOURCES

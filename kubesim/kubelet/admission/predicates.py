@@ -1,8 +1,7 @@
-"""Admission by predicates: does the pod fit on this node, beside the pods that exist?
+"""Predicate admission: whether a pod fits on this node next to the admitted pods.
 
-Called for every new pod, before its worker exists (the handlers of the sync loop call it). Failures that no preemption
-could resolve are checked first and reported alone; then all predicates are evaluated, and the first failure is the
-reported reason.
+The sync loop's handlers call it for every new pod, before its worker exists. Failures that no preemption could resolve
+are checked first and reported alone; then all predicates are evaluated, and the first failure is the reported reason.
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go Admit, generalFilter; pkg/scheduler/eventhandlers.go AdmissionCheck;
 pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest
@@ -45,7 +44,7 @@ Failure = InsufficientResource | PredicateFailure
 
 @value_object
 class AdmissionResult:
-    """The answer; `failures` are all the predicates that failed, the reported one first."""
+    """The admission result. `failures` are all failed predicates; the reported one is first."""
 
     admit: bool
     reason: str = ""
@@ -57,12 +56,12 @@ ADMITTED = AdmissionResult(True)
 
 
 def admit(pod: Pod, node: Node, other_pods: Iterable[Pod], gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
-    """May this pod run on this node, where `other_pods` are already admitted?"""
+    """Check a pod against the node and its admitted pods."""
     return admit_beside(pod, NodeInfo(node, other_pods, gates), gates)
 
 
 def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
-    """May this pod run with those that are already on the node?"""
+    """Check a pod against the node and the usage of its admitted pods."""
     hopeless = _unsupported(pod, info.node, gates)
     if hopeless is not None:
         return hopeless
@@ -73,7 +72,7 @@ def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) 
 
 
 def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult | None:
-    """What making room could not change."""
+    """Failures that preemption cannot resolve."""
     if gates.rules.general_predicates:
         return None
     # Upstream compares the pod's labels, although the message mentions its node selector.
@@ -101,7 +100,7 @@ def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult |
 
 
 def predicate_failures(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> tuple[Failure, ...]:
-    """Everything that keeps the pod off the node, in the order of the checks."""
+    """All failed predicates, in the order of the checks."""
     return tuple(_failures(pod, info, gates))
 
 
@@ -122,7 +121,7 @@ def _failures(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[Failure
 
 
 def _essential_predicates(pod: Pod, info: NodeInfo) -> Iterator[Failure]:
-    """Of older kubelets, which do not look at taints.
+    """The predicates of older kubelets, which ignore taints.
 
     Mirrors: v1.12 pkg/scheduler/algorithm/predicates EssentialPredicates
     """
@@ -136,8 +135,9 @@ def _essential_predicates(pod: Pod, info: NodeInfo) -> Iterator[Failure]:
 
 
 def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: FeatureGates) -> Pod:
-    """The pod without requests that this node does not account for: extended resources that it does not know (they
-    belong to the cluster), and those that dynamic resource allocation provides."""
+    """The pod without requests that this node does not account for: unknown extended resources (the cluster's) and
+    resources that dynamic resource allocation provides.
+    """
     spec = pod.spec
     if not [container for container in (*spec.init_containers, *spec.containers) if container.resources.requests]:
         return pod

@@ -1,7 +1,7 @@
-"""Critical pods get in: where only resources are lacking, other pods are killed until there is room.
+"""Preemption for critical pods: if only resources are insufficient, the kubelet evicts other pods.
 
-Called when a pod fails admission. Kills as few pods as possible: Guaranteed ones only if all others are not enough,
-then Burstable, then BestEffort; the caller waits until each of them has stopped.
+Runs when a pod fails admission. It kills as few pods as possible: Guaranteed ones only if all others are not enough,
+then Burstable, then BestEffort. The caller waits until each victim has stopped.
 
 Mirrors: pkg/kubelet/preemption/preemption.go; pkg/kubelet/types/pod_update.go Preemptable;
 pkg/api/v1/resource/helpers.go GetResourceRequest
@@ -31,7 +31,7 @@ UNEXPECTED_ADMISSION_ERROR = "UnexpectedAdmissionError"
 
 @value_object
 class AdmissionRequirement:
-    """So much of a resource must become free; cpu is counted in thousandths."""
+    """The amount of a resource that must be freed; cpu in millicores."""
 
     resource: str
     amount: int
@@ -41,7 +41,7 @@ Requirements = tuple[AdmissionRequirement, ...]
 
 
 class NothingToPreempt(KubesimError):
-    """All that could be preempted together is not enough."""
+    """Preempting all candidates would not free enough."""
 
     def __init__(self, missing: Requirements) -> None:
         shown = "".join(f"(res: {need.resource}, q: {need.amount}), " for need in missing)
@@ -49,7 +49,7 @@ class NothingToPreempt(KubesimError):
 
 
 class CriticalPodAdmission:
-    """What the kubelet does about a rejected pod."""
+    """Handles admission failures: preempts for critical pods."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class CriticalPodAdmission:
         self._gates = gates
 
     async def handle_admission_failure(self, pod: Pod, refusal: AdmissionResult) -> AdmissionResult:
-        """The answer that counts: the refusal, what is left of it, or an admission for which others had to go."""
+        """The final admission result: the rejection, its remaining failures, or an admission after preemption."""
         if not refusal.failures or not is_critical_pod(pod):
             return refusal
         others = tuple(f for f in refusal.failures if not isinstance(f, InsufficientResource))
@@ -90,11 +90,11 @@ class CriticalPodAdmission:
         try:
             await self._kill_pod(pod, evict=True, status_fn=change)
         except SyncError:
-            return  # its worker continues trying
+            return  # its worker keeps retrying the kill
 
 
 def requirements(failures: Iterable[Failure]) -> Requirements:
-    """What is lacking."""
+    """The insufficient resources of the failures."""
     return tuple(
         AdmissionRequirement(failure.resource, failure.requested - (failure.capacity - failure.used))
         for failure in failures
@@ -112,7 +112,7 @@ def preemptable(preemptor: Pod, pod: Pod) -> bool:
 def pods_to_preempt(
     preemptor: Pod, pods: Iterable[Pod], needed: Requirements, gates: FeatureGates = DEFAULT_GATES
 ) -> list[Pod]:
-    """The victims, in the order in which they are killed; raises NothingToPreempt."""
+    """The victims in the order they are killed. Raises NothingToPreempt."""
     classes: dict[str, list[Pod]] = {BEST_EFFORT: [], BURSTABLE: [], GUARANTEED: []}
     for pod in pods:
         if preemptable(preemptor, pod):
@@ -121,7 +121,7 @@ def pods_to_preempt(
     missing = subtract(needed, (*best_effort, *burstable, *guaranteed))
     if missing:
         raise NothingToPreempt(missing)
-    # Of each class only the shortage that remains without all lesser pods.
+    # For each class, only the amount that evicting all lower classes would not free.
     first = nearest(guaranteed, subtract(needed, (*best_effort, *burstable)))
     second = nearest(burstable, subtract(needed, (*best_effort, *first)))
     third = nearest(best_effort, subtract(needed, (*second, *first)))
@@ -129,7 +129,7 @@ def pods_to_preempt(
 
 
 def nearest(pods: Sequence[Pod], needed: Requirements) -> list[Pod]:
-    """Repeatedly the pod that comes nearest to what is still needed; of equal ones the smaller."""
+    """Repeatedly take the pod closest to the remaining requirements; on a tie the smaller pod."""
     left, chosen = list(pods), []
     while needed:
         if not left:
@@ -147,7 +147,7 @@ def nearest(pods: Sequence[Pod], needed: Requirements) -> list[Pod]:
 
 
 def distance(needed: Requirements, pod: Pod) -> float:
-    """The parts of the requirements that the pod would leave open, squared and added up."""
+    """Sum of the squared fractions of the requirements that evicting the pod would leave unmet."""
     total = 0.0
     for need in needed:
         open_part = float(need.amount - resource_request(pod, need.resource))
@@ -157,7 +157,7 @@ def distance(needed: Requirements, pod: Pod) -> float:
 
 
 def subtract(needed: Requirements, pods: Iterable[Pod]) -> Requirements:
-    """What would still be needed without these pods."""
+    """The requirements that remain after evicting these pods."""
     gone = tuple(pods)
     left = (
         AdmissionRequirement(need.resource, need.amount - sum(resource_request(pod, need.resource) for pod in gone))
@@ -167,7 +167,7 @@ def subtract(needed: Requirements, pods: Iterable[Pod]) -> Requirements:
 
 
 def smaller_request(one: Pod, other: Pod) -> bool:
-    """By memory, then by cpu; true for equal ones."""
+    """Whether the first pod requests less memory, then less cpu; true for equal requests."""
     for resource in (MEMORY, CPU):
         first, second = resource_request(one, resource), resource_request(other, resource)
         if first != second:

@@ -1,6 +1,7 @@
-"""Soft admission: a pod that may not run yet stays Pending, and each sync checks it again.
+"""Soft admission: a blocked pod stays Pending, and each sync checks it again.
 
-Kubelets up to v1.30 treat AppArmor that way.
+Kubelets up to v1.30 use it for AppArmor.
+
 Mirrors: pkg/kubelet/kubelet.go canRunPod, SyncPod, at v1.30.0
 """
 
@@ -14,7 +15,7 @@ BLOCKED = "Blocked"
 
 
 def blocked_status(status: PodStatus, reason: str, message: str) -> PodStatus:
-    """The status of a pod that may not run: all containers that wait are blocked."""
+    """The status of a blocked pod: all waiting containers get the reason Blocked."""
     return status.changed(
         phase="Pending",
         reason=reason,

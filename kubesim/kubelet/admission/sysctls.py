@@ -1,6 +1,7 @@
-"""Which kernel parameters a pod may set: the safe ones, and those that the node's configuration allows besides.
+"""Sysctl admission: a pod may set the safe sysctls and those of the node's allowedUnsafeSysctls.
 
-Called for every new pod before the node's predicates.
+Runs for every new pod before the predicates.
+
 Mirrors: pkg/kubelet/sysctl/allowlist.go patternAllowlist, safe_sysctls.go; component-helpers/node/util/sysctl
 """
 
@@ -34,12 +35,12 @@ _IPC = (
 
 
 def namespace_of(name: str) -> str:
-    """The kernel namespace that a parameter belongs to; empty if it belongs to none."""
+    """The kernel namespace of a sysctl; empty if it is not namespaced."""
     return "IPC" if name in _IPC or name.startswith("fs.mqueue.") else "Net" if name.startswith("net.") else ""
 
 
 class SysctlAllowlist:
-    """A pattern ends in a star."""
+    """Allowed sysctls. A pattern ends with a star."""
 
     def __init__(self, allowed_unsafe: Iterable[str] = ()) -> None:
         patterns = [normalize_name(pattern) for pattern in allowed_unsafe]
@@ -47,7 +48,7 @@ class SysctlAllowlist:
         self._prefixes = [pattern.partition("*")[0] for pattern in patterns if "*" in pattern]
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a refusal, empty if there is none."""
+        """Reason and message of the rejection; both empty if admitted."""
         for sysctl in (pod.spec.security_context or {}).get("sysctls") or ():
             problem = self._problem(normalize_name(sysctl.get("name", "")), pod)
             if problem:

@@ -1,2 +1,1 @@
-"""The container manager: which CPUs, memory, devices and claims of the node a container gets, and which containers may
-not start."""
+"""The container manager: assigns CPUs, memory, devices and claims of the node to containers."""

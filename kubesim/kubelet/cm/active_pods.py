@@ -1,4 +1,4 @@
-"""The pods whose assignments count. Other assignments are stale, and are released before an allocation.
+"""The active pods. Assignments of other pods are stale and are released before an allocation.
 
 Mirrors: pkg/kubelet/cm/cpumanager/cpu_manager.go removeStaleState
 """
@@ -14,13 +14,13 @@ from kubesim.values import value_object
 
 @value_object
 class ActivePods:
-    """Before all sources have been received, no pod is known to be gone."""
+    """Active pods of the resource managers. Until all sources are received, no pod counts as gone."""
 
     pods: Callable[[], list[Pod]]
     sources_ready: Callable[[], bool]
 
     def stale(self, assignments: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, str]]:
-        """Pod uid and container name of all assignments without an active pod."""
+        """Pod UID and container name of all assignments without an active pod."""
         if not assignments or not self.sources_ready():
             return
         active = {pod.metadata.uid: {each.name for each in all_containers(pod)} for pod in self.pods()}

@@ -1,4 +1,4 @@
-"""Why the container manager does not admit a pod.
+"""Admission errors of the container manager.
 
 Mirrors: pkg/kubelet/cm/admission/errors.go
 """
@@ -12,7 +12,7 @@ EMPTY_POD_SHARED_POOL = "EmptyPodSharedPoolError"
 
 
 class AllocationError(KubesimError):
-    """A resource cannot be allocated. `type` is the reason of a refusal that upstream has a name for."""
+    """A resource cannot be allocated. `type` is the rejection reason, if upstream has a name for it."""
 
     def __init__(self, message: str, type: str = "") -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class AllocationError(KubesimError):
 
 
 def pod_admit_result(error: AllocationError) -> tuple[str, str]:
-    """The reason and the message of the refusal."""
+    """Reason and message of the rejection."""
     if error.type:
         return error.type, str(error)
     return UNEXPECTED, f"Allocate failed due to {error}, which is unexpected"

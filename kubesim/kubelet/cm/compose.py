@@ -1,4 +1,4 @@
-"""Creates the container manager of a kubelet, with those managers that its configuration requests.
+"""Creates the container manager of a kubelet with the managers that its configuration enables.
 
 Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CPU_MANAGER_STATE = "cpu_manager_state"
 MEMORY_MANAGER_STATE = "memory_manager_state"
 DRA_MANAGER_STATE = "dra_manager_state"
-UPDATES = 100  # not yet handled; more are dropped
+UPDATES = 100  # pending updates; more are dropped
 
 
 def new_container_manager(
@@ -35,7 +35,7 @@ def new_container_manager(
     drivers: DraDriversOnNode | None = None,
     read: Read | None = None,
 ) -> ContainerManager:
-    """Raises MachineError if the kubelet would not start."""
+    """Create the container manager. Raises MachineError if the kubelet would not start."""
     settings, gates = context.settings.resource_managers, context.gates
     manager = ContainerManager(settings, gates)
     if disk.state_files:
@@ -48,7 +48,7 @@ def new_container_manager(
         return manager
     from kubesim.kubelet.cm.active_pods import ActivePods
 
-    def tell(pod: Pod | None, container: str, text: str) -> None:
+    def report(pod: Pod | None, container: str, text: str) -> None:
         if not context.recorder.on:
             return
         note = Note(node=context.settings.node_name, container=container, text=text)
@@ -64,13 +64,13 @@ def new_container_manager(
 
         state = disk.state_files.setdefault(CPU_MANAGER_STATE, CpuState())
         policy = cpus.new_policy(settings, state, affinity, gates)
-        manager.cpu = cpus.CpuManager(policy, active, runtime, views.statuses.get_pod_status, tell)
+        manager.cpu = cpus.CpuManager(policy, active, runtime, views.statuses.get_pod_status, report)
     if settings.memory_policy != "None":
         from kubesim.kubelet.cm.memorymanager import manager as memory
         from kubesim.kubelet.cm.memorymanager.state import MemoryState
 
         stored = disk.state_files.setdefault(MEMORY_MANAGER_STATE, MemoryState())
-        manager.memory = memory.MemoryManager(memory.new_policy(settings, stored, affinity, gates), active, tell)
+        manager.memory = memory.MemoryManager(memory.new_policy(settings, stored, affinity, gates), active, report)
     return manager
 
 
@@ -101,8 +101,9 @@ def _add_dra_manager(
     drivers: DraDriversOnNode | None,
     read: Read,
 ) -> None:
-    """Immediately if there are drivers, or claims that an earlier kubelet had prepared; otherwise when a pod needs
-    it."""
+    """Create the DRA manager now if there are drivers or checkpointed claims; otherwise the first pod that needs it
+    does.
+    """
 
     def make() -> DraManager:
         from kubesim.kubelet.cm.dra.manager import DraManager
@@ -120,7 +121,7 @@ def _add_dra_manager(
 
 
 def _check_policies(context: KubeletContext, disk: KubeletDisk) -> None:
-    """Raises MachineError if an earlier kubelet had other policies: its state must be deleted first."""
+    """Raises MachineError if the state files have other policies: they must be deleted first."""
     from kubesim.kubelet.cm.cpumanager import state as cpus
     from kubesim.kubelet.cm.memorymanager import state as memory
 

@@ -1,8 +1,8 @@
-"""The container manager: what a container gets of the node beyond cpu shares and a memory limit.
+"""The container manager: assigns exclusive CPUs, NUMA memory, devices and claims to containers.
 
-It composes the managers of CPUs, memory, devices and resource claims. A pod is admitted once the topology manager has
-let each of them allocate; later a container is created with what was allocated. A node without any of these managers
-has nothing to do here.
+It composes the managers of CPUs, memory, devices and resource claims. The topology manager admits a pod when each of
+them has allocated. Containers are created with these allocations. Without these managers the container manager does
+nothing.
 
 Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle_linux.go
 """
@@ -42,24 +42,24 @@ Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
 
 class ContainerManager:
-    """One life of it: what must survive the kubelet is on its disk. Each manager is None where it has nothing to do."""
+    """The container manager of one kubelet process; its state is on the kubelet's disk. An unused manager is None."""
 
     def __init__(self, settings: ResourceManagerSettings | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.settings = settings or ResourceManagerSettings()
         self.gates = gates
         self.devices: DeviceManager | None = None
-        self.plugins: PluginsOnNode | None = None  # of the device manager
-        self.updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
+        self.plugins: PluginsOnNode | None = None  # for the device manager
+        self.updates: Channel[Sequence[str]] | None = None  # UIDs of pods with a change of device health
         self.dra: DraManager | None = None
-        self.drivers: DraDriversOnNode | None = None  # of the DRA manager
-        self.make_dra: Callable[[], DraManager] | None = None  # for the first pod with claims on a node without drivers
+        self.drivers: DraDriversOnNode | None = None  # for the DRA manager
+        self.make_dra: Callable[[], DraManager] | None = None  # for the first claim on a node without drivers
         self.cpu: CpuManager | None = None
         self.memory: MemoryManager | None = None
         self._topology: TopologyManager | None = None
 
     @property
     def topology(self) -> TopologyManager:
-        """Raises MachineError if the kubelet would not start with this configuration on this machine."""
+        """Create the topology manager. Raises MachineError if the configuration does not fit the machine."""
         if self._topology is None:
             from kubesim.kubelet.cm.topologymanager.manager import new_topology_manager
 
@@ -74,7 +74,7 @@ class ContainerManager:
         return self._topology
 
     def start(self, clock: LoopClock, begin: Begin) -> None:
-        """Take up the state of an earlier kubelet. Raises MachineError if that cannot be used: the kubelet ends."""
+        """Restore the managers' state. Raises MachineError if it is unusable: the kubelet exits."""
         if (cpu := self.cpu) is not None:
             cpu.start()
             period = self.settings.cpu_reconcile_period
@@ -85,7 +85,7 @@ class ContainerManager:
             begin("dra manager", 0, self.dra.run)
 
     async def runtime_is_up(self, runtime: Runtime) -> None:
-        """Once, when the runtime is up for the first time. No pod is synced before, and no device plugin registers."""
+        """Called when the runtime first comes up. Before that, no pod is synced and no device plugin registers."""
         if self.dra is not None and self.drivers is not None:
             self.drivers.kubelet_serves(self.dra)
         if self.devices is None:
@@ -101,7 +101,7 @@ class ContainerManager:
     # -- admission ----------------------------------------------------------------------------------------------
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Allocate what the pod's containers need; reason and message of a refusal, empty if there is none."""
+        """Allocate the containers' resources. Reason and message of the rejection; both empty if admitted."""
         if self.devices is None and self.cpu is None and self.memory is None:
             return ADMITTED
         in_order: tuple[HintProvider | None, ...] = (self.devices, self.cpu, self.memory)
@@ -115,7 +115,7 @@ class ContainerManager:
     # -- a container --------------------------------------------------------------------------------------------
 
     def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
-        """What devices and claims add to a container; NO_OPTIONS if there are none."""
+        """The options that devices and claims add to a container; NO_OPTIONS if there are none."""
         if self.dra is None and self.devices is None:
             return NO_OPTIONS
         claimed = NO_OPTIONS if self.dra is None else self.dra.get_resources(pod, container)
@@ -131,7 +131,7 @@ class ContainerManager:
         )
 
     def resource_health(self) -> Callable[[Pod, PodStatus], PodStatus] | None:
-        """Adds the health of its devices to the status of a pod; None if no pod has any, or if the feature is off."""
+        """A function that adds device health to a pod's status; None if no pod has devices or the feature is off."""
         managers = [manager for manager in (self.devices, self.dra) if manager is not None]
         if not managers or not self.gates.enabled("ResourceHealthStatus"):
             return None
@@ -144,7 +144,7 @@ class ContainerManager:
         return update
 
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
-        """The configuration with the CPUs and NUMA nodes that the container may use."""
+        """The container configuration with its CPU set and NUMA nodes."""
         if self.cpu is None and self.memory is None:
             return config
         uid, name = pod.metadata.uid, container.name
@@ -154,14 +154,14 @@ class ContainerManager:
         return replace(config, resources=resources)
 
     def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None:
-        """The container exists now, and is about to run."""
+        """Called when the container exists, before it starts."""
         if self.cpu is not None:
             self.cpu.add_container(pod, container)
         if self.memory is not None:
             self.memory.add_container(pod, container)
 
     def has_cpu_quota(self, pod: Pod, container: Container | None = None) -> bool:
-        """A container, or else a pod, with CPUs of its own needs none."""
+        """Whether to set a CPU quota. Containers and pods with exclusive CPUs need none."""
         if self.cpu is None or not self.gates.enabled("DisableCPUQuotaWithExclusiveCPUs"):
             return True
         if container is None:
@@ -171,7 +171,7 @@ class ContainerManager:
     # -- resource claims ----------------------------------------------------------------------------------------
 
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
-        """Before the sandbox is created."""
+        """Prepare the pod's claims, before its sandbox is created."""
         if not pod.spec.resource_claims and pod.status.extended_resource_claim_status is None:
             return
         if self.dra is None and self.make_dra is not None:
@@ -180,7 +180,7 @@ class ContainerManager:
             await self.dra.prepare_resources(pod)
 
     async def unprepare_dynamic_resources(self, pod: Pod) -> None:
-        """After the containers have stopped."""
+        """Unprepare the pod's claims, after its containers have stopped."""
         if self.dra is not None and (pod.spec.resource_claims or pod.status.extended_resource_claim_status is not None):
             await self.dra.unprepare_resources(pod)
 

@@ -1,4 +1,4 @@
-"""The machine under the kubelet: NUMA nodes, their memory, cores and CPUs.
+"""The machine of a node: NUMA nodes, their memory, cores and CPUs.
 
 Mirrors: github.com/google/cadvisor/info/v1/machine.go MachineInfo
 """
@@ -13,12 +13,12 @@ from kubesim.values import value_object
 
 
 class MachineError(KubesimError):
-    """The managers cannot work on this machine, or not with this configuration or state: the kubelet does not start."""
+    """The resource managers cannot work with this machine, configuration or state: the kubelet does not start."""
 
 
 @value_object
 class Core:
-    """A physical core, the CPUs (threads) of it, and the last-level cache it uses; None: its socket's."""
+    """A physical core: its CPUs (threads) and its last-level cache; None: the cache of its socket."""
 
     threads: tuple[int, ...]
     socket: int = 0

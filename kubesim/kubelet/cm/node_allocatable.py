@@ -1,8 +1,8 @@
-"""The allocatable part of a node: capacity without reservations, hard eviction thresholds and huge pages.
+"""Node allocatable: capacity minus reservations, hard eviction thresholds and huge pages.
 
-The kubelet reports it as `status.allocatable`; the scheduler and the kubelet's own admission count with it. The cgroup
-of all pods (`kubepods`) is limited by the capacity without the reservations only: pods may use what the thresholds keep
-free until the eviction manager acts.
+The kubelet reports it as `status.allocatable`; the scheduler and the kubelet's admission use it. The cgroup of all pods
+(`kubepods`) is limited to the capacity minus the reservations only: until the eviction manager acts, pods may use more
+than allocatable.
 
 Mirrors: pkg/kubelet/cm/node_container_manager_linux.go GetNodeAllocatableReservation, GetNodeAllocatableAbsolute,
 validateNodeAllocatable; cm/helpers.go hardEvictionReservation; nodestatus/setters.go MachineInfo
@@ -28,7 +28,7 @@ _NOTHING = Quantity(0, 0, DECIMAL_SI)
 
 @value_object
 class NodeAllocatableConfig:
-    """What is kept from pods: the sum of systemReserved and kubeReserved, and the hard eviction thresholds."""
+    """The node's reservation: the sum of systemReserved and kubeReserved, and the hard eviction thresholds."""
 
     reserved: Mapping[str, Quantity]
     hard_eviction_thresholds: tuple[Threshold, ...] = ()
@@ -38,7 +38,7 @@ NOTHING_RESERVED = NodeAllocatableConfig({})
 
 
 def hard_eviction_reservation(thresholds: Iterable[Threshold], capacity: ResourceAmounts) -> dict[str, Quantity]:
-    """What the thresholds keep free of memory and of the node's disk. The last threshold for a resource counts."""
+    """Memory and disk space that the thresholds keep free. The last threshold for a resource wins."""
     return {
         resource: threshold.value.of(quantity(capacity.get(resource, 0)))
         for threshold in thresholds
@@ -47,7 +47,7 @@ def hard_eviction_reservation(thresholds: Iterable[Threshold], capacity: Resourc
 
 
 def node_allocatable_reservation(capacity: ResourceAmounts, config: NodeAllocatableConfig) -> dict[str, Quantity]:
-    """What is not for pods, of the resources that the kubelet manages itself."""
+    """The reservation of the resources that the kubelet manages itself."""
     eviction = hard_eviction_reservation(config.hard_eviction_thresholds, capacity)
     total = {}
     for resource in filter(_is_own, capacity):
@@ -58,7 +58,7 @@ def node_allocatable_reservation(capacity: ResourceAmounts, config: NodeAllocata
 
 
 def invalid_node_allocatable(capacity: ResourceAmounts, config: NodeAllocatableConfig) -> str:
-    """Why the kubelet would not start: it reserves more than the node has. Empty if it would."""
+    """The kubelet's start error if it reserves more than the node's capacity; empty otherwise."""
     problems = [
         f"Resource {quoted(name)} has a reservation of {amount} but capacity of {quantity(capacity[name])}. "
         "Expected capacity >= reservation."
@@ -69,7 +69,7 @@ def invalid_node_allocatable(capacity: ResourceAmounts, config: NodeAllocatableC
 
 
 def node_allocatable(capacity: ResourceAmounts, reservation: Mapping[str, Quantity]) -> dict[str, str | int | float]:
-    """`status.allocatable`, never less than zero. All huge pages are taken from memory, in use or not."""
+    """`status.allocatable`, at least zero. All huge pages are subtracted from memory, used or not."""
     left = {name: _minus(amount, reservation.get(name, _NOTHING)) for name, amount in capacity.items()}
     for name in filter(is_huge_page_resource_name, capacity):
         left[MEMORY] = _minus(left.get(MEMORY, 0), quantity(capacity[name]))
@@ -79,7 +79,7 @@ def node_allocatable(capacity: ResourceAmounts, reservation: Mapping[str, Quanti
 def node_allocatable_absolute(
     capacity: ResourceAmounts, reserved: Mapping[str, Quantity]
 ) -> dict[str, str | int | float]:
-    """The limits of the cgroup of all pods: thresholds and huge pages are not subtracted."""
+    """The limits of the cgroup of all pods: eviction thresholds and huge pages are not subtracted."""
     return {name: _minus(amount, reserved.get(name, _NOTHING)) for name, amount in capacity.items() if _is_own(name)}
 
 

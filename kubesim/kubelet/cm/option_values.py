@@ -1,4 +1,4 @@
-"""Values of policy options, read as Go's strconv reads them."""
+"""Parsers for policy options, compatible with Go's strconv."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _MOST = (1 << 63) - 1
 
 
 def parse_bool(text: str) -> bool:
-    """Raises ValueError in strconv.ParseBool's words."""
+    """Raises ValueError with strconv.ParseBool's message."""
     if text not in _TRUE and text not in _FALSE:
         raise ValueError(f"strconv.ParseBool: parsing {quoted(text)}: invalid syntax")
     return text in _TRUE
 
 
 def atoi(text: str) -> int:
-    """Raises ValueError in strconv.Atoi's words."""
+    """Raises ValueError with strconv.Atoi's message."""
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
     number = int(text)

@@ -1,4 +1,4 @@
-"""What the configuration says about CPUs, memory and their alignment, and the machine that it is for."""
+"""Settings of the resource managers and the topology manager, and the machine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kubesim.values import value_object
 
 @value_object
 class ResourceManagerSettings:
-    """The defaults are v1.36's: nothing is assigned, nothing is aligned."""
+    """Defaults of v1.36: no exclusive resources, no alignment."""
 
     machine: MachineInfo = field(default_factory=MachineInfo)
-    reservation: Mapping[str, Quantity] = field(default_factory=dict)  # what the node reserves
+    reservation: Mapping[str, Quantity] = field(default_factory=dict)  # the node's reservation
     cpu_policy: str = "none"
     cpu_options: Mapping[str, str] = field(default_factory=dict)
     cpu_reconcile_period: int = 10 * SECOND
-    reserved_cpus: CpuSet = NO_CPUS  # by number
+    reserved_cpus: CpuSet = NO_CPUS  # reservedSystemCPUs
     memory_policy: str = "None"
     reserved_memory: tuple[tuple[int, Mapping[str, Quantity]], ...] = ()  # NUMA node and amounts by resource name
     topology_policy: str = "none"

@@ -1,1 +1,1 @@
-"""What a container gets from the kubelet: environment, HTTP hooks, log rotation, removal."""
+"""Container helpers of the kubelet: environment, HTTP hooks, log rotation, deletion."""

@@ -1,4 +1,4 @@
-"""Deletes dead containers in the background: all but the newest of a name, or all when the pod's content may go.
+"""Deletes dead containers in the background: all but the newest of each name, or all of a deleted pod.
 
 Mirrors: pkg/kubelet/pod_container_deletor.go
 """
@@ -12,11 +12,11 @@ from kubesim.runtime.kuberuntime.decide.gc import containers_to_delete_in_pod
 from kubesim.runtime.types import RuntimePodStatus
 from kubesim.trace import Recorder
 
-QUEUE_LIMIT = 50  # more are left to the garbage collector
+QUEUE_LIMIT = 50  # containers beyond it are left to the garbage collector
 
 
 class ContainerDeletor:
-    """There is a task while there is something to delete."""
+    """Queue of containers to delete; a task runs while the queue is not empty."""
 
     def __init__(self, tasks: TaskSet, runtime: RuntimeManager, containers_to_keep: int) -> None:
         self._tasks = tasks
@@ -24,7 +24,7 @@ class ContainerDeletor:
         self._keep = containers_to_keep
         self._busy = False
         self._queue: Channel[str] = Channel("dead containers", QUEUE_LIMIT)
-        self._cause = Recorder.cause()  # the cause of all that it does: the start of the agent, not the first caller
+        self._cause = Recorder.cause()  # traces every deletion to the agent's start, not to the first caller
 
     def delete_containers_in_pod(self, exited_id: str, status: RuntimePodStatus, *, remove_all: bool) -> None:
         if remove_all:
@@ -44,6 +44,6 @@ class ContainerDeletor:
             try:
                 await self._runtime.remove_container(identifier)
             except RuntimeCallError:
-                pass  # the garbage collector runs once a minute
+                pass  # the garbage collector retries once a minute
             identifier = self._queue.try_receive()
         self._busy = False

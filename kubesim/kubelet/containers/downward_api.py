@@ -1,4 +1,4 @@
-"""The downward API: what a container can read of its own pod, by a field's path or by the name of a resource.
+"""The downward API: pod fields and resources of containers, as environment variables and files.
 
 Mirrors: pkg/kubelet/kubelet_pods.go podFieldSelectorRuntimeValue, containerResourceRuntimeValue;
 pkg/kubelet/kubelet_resources.go defaultPodLimitsForDownwardAPI; pkg/fieldpath; pkg/apis/core/pods/helpers.go
@@ -21,7 +21,7 @@ from kubesim.golang.text import quoted
 from kubesim.kubelet.status.generate.pod_ips import sort_pod_ips
 from kubesim.runtime.helper import ContainerConfigError
 
-_DEFAULTED = ("cpu", "memory", "ephemeral-storage")  # hugepages are never overcommitted, so their limits are written
+_DEFAULTED = ("cpu", "memory", "ephemeral-storage")  # hugepages are never overcommitted, so their limits are required
 _LABELS = (
     "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
     "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName", "status.phase", "status.hostIP",
@@ -30,7 +30,7 @@ _LABELS = (
 
 
 def pod_field_value(selector: Mapping[str, Any], pod: Pod, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> str:
-    """What a `fieldRef` stands for. The addresses are those of now: the pod's status does not have them yet."""
+    """The value of a `fieldRef`. Addresses are current: the pod's status does not have them yet."""
     path = _field_label(selector.get("apiVersion") or "", selector.get("fieldPath") or "")
     match path:
         case "spec.nodeName":
@@ -56,7 +56,7 @@ def _field_label(version: str, label: str) -> str:
         if subscripted[0] not in ("metadata.annotations", "metadata.labels"):
             raise ContainerConfigError(f"field label does not support subscript: {label}")
         return label
-    if label == "spec.host":  # what very old clients call it
+    if label == "spec.host":  # alias used by very old clients
         return "spec.nodeName"
     if label not in _LABELS:
         raise ContainerConfigError(f"field label not supported: {label}")
@@ -70,7 +70,7 @@ def _split_subscript(path: str) -> tuple[str, str] | None:
 
 
 def extract_field_path(pod: Pod, path: str) -> str:
-    """A field of the pod's metadata; only those can be in a volume."""
+    """The value of a metadata field; volumes support only those."""
     metadata = pod.metadata
     subscripted = _split_subscript(path)
     if subscripted is not None:
@@ -105,7 +105,7 @@ def container_resource_value(
     allocatable: ResourceList,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> str:
-    """What a `resourceFieldRef` stands for; a limit that is not set is the pod's, else what the node can give."""
+    """The value of a `resourceFieldRef`. Default of a limit: the pod's limit, otherwise the node's allocatable."""
     name = selector.get("containerName") or ""
     subject = _find_container(pod, name) if name else container
     limits = subject.resources.limits
@@ -115,7 +115,7 @@ def container_resource_value(
 
 
 def resource_value_for_volume(selector: Mapping[str, Any], pod: Pod, allocatable: ResourceList) -> str:
-    """In a volume the container is always named, and a limit that is not set is what the node can give."""
+    """The value in a volume, where the container is always named. Default of a limit: the node's allocatable."""
     resources = _find_container(pod, selector.get("containerName") or "").resources
     limits = _with_default_limits(resources.limits, allocatable)
     return _extract_resource_value(selector, limits, resources.requests)

@@ -1,6 +1,6 @@
-"""One variable of an env file: `NAME='value'` on a line, as `fileKeyRef` of a container's variable reads it.
+"""Env files, from which `fileKeyRef` reads a variable: one `NAME='value'` per line.
 
-The syntax is the part of POSIX shell that has one meaning only: values stand in single quotes and may span lines.
+The syntax is an unambiguous subset of POSIX shell: values are in single quotes and may span lines.
 
 Mirrors: pkg/kubelet/util/env/env_util.go ParseEnv
 """
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 
 from kubesim.errors import KubesimError
 
-_LINE_LIMIT = 64 * 1024  # bytes, with the end of the line: what Go's bufio.Scanner takes
+_LINE_LIMIT = 64 * 1024  # bytes per line including the newline: the limit of Go's bufio.Scanner
 _BLANK = " \t"
 
 
 class EnvFileError(KubesimError):
-    """A file that is not an env file up to the variable; the text is the kubelet's."""
+    """A syntax error before the variable was found; the text is the kubelet's."""
 
 
 def parse_env(text: str, key: str) -> str:
-    """The value of the variable; empty if there is none. Lines after it are not examined. Raises EnvFileError."""
+    """The value of the variable; empty if it is absent. Later lines are not parsed. Raises EnvFileError."""
     lines = enumerate(_lines(text), 1)
     for number, line in lines:
         line = line.lstrip(_BLANK)
@@ -33,7 +33,7 @@ def parse_env(text: str, key: str) -> str:
             raise _invalid(number, "empty variable name")
         if name != name.rstrip(_BLANK):
             raise _invalid(number, "whitespace before '=' is not allowed")
-        if rest.startswith((" ", "\t")):  # to a shell the variable is empty, and the rest a command
+        if rest.startswith((" ", "\t")):  # a shell would read an empty variable followed by a command
             if name == key:
                 return ""
             continue
@@ -46,7 +46,7 @@ def parse_env(text: str, key: str) -> str:
 
 
 def _quoted_value(rest: str, first: int, lines: Iterator[tuple[int, str]]) -> str:
-    """Up to the closing quote, which may be on a later line."""
+    """The value up to the closing quote, which may be on a later line."""
     number, value = first, ""
     while True:
         content, quote, after = rest.partition("'")

@@ -1,8 +1,8 @@
-"""The environment of a container: whole ConfigMaps and Secrets first, then the variables in the order of the manifest.
+"""The environment of a container: envFrom (whole ConfigMaps and Secrets) first, then env in the order of the manifest.
 
-A later variable replaces an earlier one of its name, and may refer to any before it as $(NAME). Variables of Services
-come last, and give way to all others. The runtime manager requests the environment whenever it is about to create a
-container; a missing object keeps the container from being created.
+A later variable replaces an earlier one of the same name, and may refer to earlier ones as $(NAME). Variables of
+Services have the lowest precedence. The runtime manager requests the environment before each container creation; a
+missing object blocks the creation.
 
 Where the kubelet iterates over a map, names are sorted here.
 
@@ -37,7 +37,7 @@ FindFile = Callable[[Pod, str, str], VolumeFile | None]  # volume, path in it; N
 
 @part
 class EnvironmentSources:
-    """What the kubelet makes environments from."""
+    """Sources of environment variables."""
 
     node_name: str
     host_ips: tuple[str, ...]
@@ -50,7 +50,7 @@ class EnvironmentSources:
 def make_environment(
     pod: Pod, container: Container, pod_ips: tuple[str, ...], sources: EnvironmentSources
 ) -> tuple[tuple[str, str], ...]:
-    """Names and values. Raises ContainerConfigError if something that is not optional is missing, MessageTooLarge."""
+    """Names and values. Raises ContainerConfigError if a required reference is missing, MessageTooLarge."""
     services = _service_variables(pod, sources.services)
     if not container.env and not container.env_from:
         return tuple(services.items())
@@ -73,7 +73,7 @@ def make_environment(
 
 
 def _service_variables(pod: Pod, lister: ServiceLister | None) -> dict[str, str]:
-    """A pod from the API server waits for Services to be listed: without them it would miss KUBERNETES_SERVICE_HOST."""
+    """Service variables. An API server's pod waits for the list of Services, for its KUBERNETES_SERVICE_HOST."""
     links = pod.spec.enable_service_links
     if links is None:
         raise ContainerConfigError("nil pod.spec.enableServiceLinks encountered, cannot construct envvars")
@@ -88,7 +88,7 @@ def _service_variables(pod: Pod, lister: ServiceLister | None) -> dict[str, str]
 def _value_from(
     variable: EnvVar, pod: Pod, container: Container, pod_ips: tuple[str, ...], sources: EnvironmentSources
 ) -> str | None:
-    """None: missing, and optional."""
+    """The value of a valueFrom; None if it is missing and optional."""
     source: Mapping[str, Any] = variable.value_from or {}
     if (field := source.get("fieldRef")) is not None:
         return pod_field_value(field, pod, pod_ips, sources.host_ips)
@@ -107,7 +107,7 @@ def _value_from(
 
 
 def _key_of_file(selector: Mapping[str, Any], pod: Pod, find_file: FindFile) -> str | None:
-    """None: missing, and optional. A variable that is empty in the file counts as missing."""
+    """A key of an env file; None if missing and optional. An empty variable counts as missing."""
     from kubesim.kubelet.containers.env_file import EnvFileError, parse_env
 
     key, volume = selector.get("key") or "", selector.get("volumeName") or ""
@@ -118,7 +118,7 @@ def _key_of_file(selector: Mapping[str, Any], pod: Pod, find_file: FindFile) -> 
         if file.text is None:
             raise EnvFileError(f"failed to open environment variable file {quoted(file.path)}")
         value = parse_env(file.text, key)
-    except EnvFileError:  # a kubelet logs the reason; the pod's status does not have it
+    except EnvFileError:  # the kubelet logs the reason and omits it from the pod's status
         raise ContainerConfigError("couldn't parse env file") from None
     if value or selector.get("optional"):
         return value or None
@@ -138,7 +138,7 @@ def _from_whole_objects(pod: Pod, container: Container, find: Find) -> dict[str,
 
 
 def _key_of(kind: str, selector: Mapping[str, Any], pod: Pod, find: Find) -> str | None:
-    """None: missing, and optional."""
+    """A key of a ConfigMap or Secret; None if missing and optional."""
     content = _content(kind, selector, pod, find)
     name, key = selector.get("name") or "", selector.get("key") or ""
     if content is None or key in content:
@@ -149,7 +149,7 @@ def _key_of(kind: str, selector: Mapping[str, Any], pod: Pod, find: Find) -> str
 
 
 def _content(kind: str, reference: Mapping[str, Any], pod: Pod, find: Find) -> dict[str, str] | None:
-    """None: missing, and optional."""
+    """The data of a ConfigMap or Secret; None if missing and optional."""
     name = reference.get("name") or ""
     found = find(kind, pod.metadata.namespace, name)
     if found is not None:

@@ -1,6 +1,7 @@
-"""HTTP lifecycle hooks: a GET to the container's pod, at the address that the runtime tells at this moment.
+"""HTTP lifecycle hooks: a GET to the pod's current address.
 
-Any answer is a success, whatever its status says; the only time limit is that of the caller that waits for the hook.
+Any response is a success, whatever its status code. The only time limit is the caller's.
+
 Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
 """
 
@@ -24,14 +25,14 @@ HTTP_ANSWER = "server gave HTTP response to HTTPS client"
 
 
 class PodReader(Protocol):
-    """The interface of the runtime manager; each call may raise RuntimeCallError."""
+    """The part of the runtime manager that the hook uses. Each call may raise RuntimeCallError."""
 
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
 
 
 class HttpHook:
-    """`pods` gives the runtime manager, which is created after its hooks."""
+    """Runs HTTP hooks. `pods` returns the runtime manager, which is created after its hooks."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class HttpHook:
         self._rules = rules
 
     async def run(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
-        """Raises RuntimeCallError."""
+        """Send the request. Raises RuntimeCallError."""
         try:
             ip = action.host or await self._pod_ip(pod)
             request = new_request_for_http_get_action(action, container, ip, "lifecycle", self._rules)
@@ -76,7 +77,7 @@ class HttpHook:
         return status.ips[0]
 
     async def _fall_back(self, pod: Pod, request: NodeRequest, first: NetworkError) -> None:
-        """A server that was asked by HTTPS and speaks HTTP is asked once more, without credentials."""
+        """If an HTTPS request reaches an HTTP server, retry once with HTTP and without credentials."""
         address = request.url.partition("://")[2].partition("/")[0]
         headers = tuple(header for header in request.headers if header[0] != "Authorization")
         plain = replace(request, scheme="http", url=f"http{request.url.removeprefix('https')}", headers=headers)

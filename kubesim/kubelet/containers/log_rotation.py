@@ -1,4 +1,4 @@
-"""Rotation of container logs: a log that has grown too large is put aside, older ones are compressed, the oldest go.
+"""Rotation of container logs: rename a log that is too large, compress older logs, delete the oldest.
 
 The rules are functions on file names; `ContainerLogManager` checks the logs of running containers every ten seconds.
 
@@ -24,14 +24,14 @@ TEMPORARY = ".tmp"
 
 @value_object
 class LogRotatePolicy:
-    max_size: int = 10 << 20  # bytes; a negative number: logs are not rotated
+    max_size: int = 10 << 20  # bytes; negative: no rotation
     max_files: int = 5
     monitoring_period: int = 10 * SECOND
 
 
 @value_object
 class Rotation:
-    """What to do with the files of one log, in this order."""
+    """The file operations for one log, in this order."""
 
     remove: tuple[str, ...]
     compress: tuple[str, ...]
@@ -39,17 +39,17 @@ class Rotation:
 
 
 def plan_rotation(log: str, rotated: Iterable[str], policy: LogRotatePolicy, now: int) -> Rotation:
-    """`rotated` are the files that were put aside before, whatever state they are in."""
+    """The rotation of one log. `rotated` are all previously rotated files, whatever their suffix."""
     in_use, unused = filter_unused_logs(rotated)
     in_use.sort()
-    # The log that is put aside now and the new one count too.
+    # The newly rotated log and the new log count too.
     excess = max(0, len(in_use) - max(0, policy.max_files - 2))
     compress = tuple(file for file in in_use[excess:] if not file.endswith(COMPRESSED))
     return Rotation((*unused, *in_use[:excess]), compress, f"{log}.{_timestamp(now)}")
 
 
 def filter_unused_logs(rotated: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those in use, and what earlier rotations left behind: temporary files, and originals of compressed ones."""
+    """The files in use, and leftovers of earlier rotations: temporary files and originals of compressed files."""
     files = list(rotated)
     in_use = [
         file
@@ -60,12 +60,12 @@ def filter_unused_logs(rotated: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def get_all_logs(log: str, rotated: Iterable[str]) -> list[str]:
-    """Everything that can be read of a log, oldest first."""
+    """All readable files of a log, oldest first."""
     return [*sorted(filter_unused_logs(rotated)[0]), log]
 
 
 def _timestamp(now: int) -> str:
-    """20060102-150405"""
+    """The time as 20060102-150405."""
     date, _, time = format_time(now).removesuffix("Z").partition("T")
     return f"{date.replace('-', '')}-{time.replace(':', '')}"
 
@@ -76,7 +76,7 @@ class LogFiles(Protocol):
     def size(self, log: str) -> int: ...
 
     def rotated(self, log: str) -> list[str]:
-        """The files whose names begin with this one and a dot."""
+        """The files named after this log with a dot and a suffix."""
         ...
 
     def remove(self, file: str) -> None: ...
@@ -97,9 +97,10 @@ class ContainerLogManager:
         await act_every(self._clock, "log rotation", self._policy.monitoring_period, self.rotate_logs)
 
     async def rotate_logs(self) -> bool:
-        """Only of running containers: others write nothing more, and would be left with an empty log.
+        """Rotate logs of running containers only: a dead container writes no more, and rotation would leave its log
+        empty.
 
-        Whether a log was rotated, or the next round has to try again.
+        Returns whether a log was rotated or the next round must retry.
         """
         try:
             containers = await self._runtime.list_containers()

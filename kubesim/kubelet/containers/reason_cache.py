@@ -1,4 +1,4 @@
-"""Why the last start of a container failed; the status shows it as the waiting reason.
+"""Cache of container start failures; the status shows them as the waiting reason.
 
 Mirrors: pkg/kubelet/reason_cache.go (an LRU of 1000 entries, so a big node may forget)
 """
@@ -32,7 +32,7 @@ class ReasonCache:
                 self._entries.popitem(last=False)
 
     def of(self, pod: Pod) -> Mapping[str, tuple[str, str]]:
-        """The reasons of a pod's containers by name."""
+        """The failures of a pod's containers, by container name."""
         if not self._entries:
             return {}
         found = {}

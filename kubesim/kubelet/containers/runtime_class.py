@@ -1,4 +1,4 @@
-"""The runtime handler of a pod, by its RuntimeClass.
+"""The runtime handler of a pod's RuntimeClass.
 
 Mirrors: pkg/kubelet/runtimeclass/runtimeclass_manager.go LookupRuntimeHandler
 """
@@ -13,7 +13,7 @@ from kubesim.runtime.helper import SandboxConfigError
 
 
 def lookup_runtime_handler(pod: Pod, find: Find, gates: FeatureGates) -> str:
-    """Empty: the runtime's default. Raises SandboxConfigError if the RuntimeClass does not exist."""
+    """The handler; empty for the runtime's default. Raises SandboxConfigError if the RuntimeClass does not exist."""
     name = pod.spec.runtime_class_name
     if not name or not gates.enabled("RuntimeClass"):
         return ""

@@ -1,6 +1,6 @@
-"""The variables by which a container finds Services: those of its namespace, and always `kubernetes` of `default`.
+"""Service environment variables: for Services of the pod's namespace, and always for `kubernetes` in `default`.
 
-Pure functions; `environment.py` merges the result into the environment of a container.
+Pure functions; `environment.py` merges the result into a container's environment.
 
 Mirrors: pkg/kubelet/envvars/envvars.go FromServices; pkg/kubelet/kubelet_pods.go getServiceEnvVarMap
 """
@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubesim.api.meta import ApiObject
 
-if TYPE_CHECKING:  # a kubelet that never sees a Service does not need the type
+if TYPE_CHECKING:  # imported only for types: a kubelet without Services does not load it
     from kubesim.api.workloads.services import Service, ServicePort
 
 MASTER_NAMESPACE = "default"
 MASTER_SERVICES = frozenset({"kubernetes"})
-_WITHOUT_ADDRESS = ("", "None")  # not allocated, headless
+_WITHOUT_ADDRESS = ("", "None")  # unassigned or headless clusterIP
 
 
 class ServiceLister(Protocol):
-    """Services as the kubelet's informer knows them."""
+    """Services known to the kubelet's informer."""
 
     @property
     def has_synced(self) -> bool:
-        """Whether they have been listed at least once."""
+        """Whether the Services have been listed at least once."""
         ...
 
     def list(self) -> Iterable[ApiObject]: ...
 
 
 def get_service_env_var_map(services: Iterable[Service], namespace: str, *, enable_links: bool) -> dict[str, str]:
-    """Names and values, by name of the Service. Where two Services give the same variable, the last one counts."""
+    """Names and values, in the order of Service names. Of duplicate names the last one wins."""
     mapped: dict[str, Service] = {}
     for service in services:
         metadata = service.metadata
@@ -47,7 +47,7 @@ def get_service_env_var_map(services: Iterable[Service], namespace: str, *, enab
 
 
 def from_services(services: Iterable[Service]) -> list[tuple[str, str]]:
-    """Where each Service can be found. Services without an address are left out."""
+    """The host and port variables of each Service. Services without an address are skipped."""
     result: list[tuple[str, str]] = []
     for service in services:
         address, ports = service.spec.cluster_ip, service.spec.ports
@@ -64,7 +64,7 @@ def from_services(services: Iterable[Service]) -> list[tuple[str, str]]:
 
 
 def _link_variables(prefix: str, address: str, ports: tuple[ServicePort, ...]) -> list[tuple[str, str]]:
-    """The variables that Docker's links set in a container; the first port is also the one without a number."""
+    """The variables of Docker links. The first port is also available without a number."""
     result: list[tuple[str, str]] = []
     host = f"[{address}]" if ":" in address else address
     for number, port in enumerate(ports):

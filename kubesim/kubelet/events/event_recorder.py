@@ -1,9 +1,7 @@
 """The kubelet's event recorder: writes to the trace immediately, and to the API server through a queue and the
 correlator.
 
-To emit an Event about a pod, one of its containers or the node, call `event` or `node_event` and
-continues;
-`run` does the writing, one event at a time.
+`event` and `node_event` emit an Event without blocking; `run` writes the queue to the API server, one Event at a time.
 
 Mirrors: client-go tools/record/event.go (recorderImpl, recordToSink, recordEvent), pkg/kubelet/container/ref.go.
 """
@@ -36,7 +34,7 @@ EVENT_BURST = 100
 
 
 class KubeletEvents:
-    """One per kubelet; a kubelet without an API server has no client, and its events are only in the trace."""
+    """The event recorder of one kubelet. Without an API server there is no client: Events are only in the trace."""
 
     def __init__(
         self,
@@ -69,7 +67,7 @@ class KubeletEvents:
         container: str = "",
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """Tell about a pod, or about the container of this name in it."""
+        """Emit an Event about a pod, or about one of its containers."""
         meta = pod.metadata
         field_path = container_field_path(pod, container) if container else ""
         if self._recorder.on:
@@ -98,7 +96,7 @@ class KubeletEvents:
             self._enqueue(about, type, reason, message, annotations)
 
     def node_event(self, type: str, reason: str, message: str) -> None:
-        """Tell about the node itself."""
+        """Emit an Event about the node."""
         if self._recorder.on:
             self._recorder.record(EventRecorded(node=self._node, type=type, reason=reason, message=message))
         if self._client is not None:
@@ -112,7 +110,7 @@ class KubeletEvents:
         message: str,
         annotations: Mapping[str, str] | None = None,
     ) -> None:
-        """A full queue drops the event: notifying must never block the sender."""
+        """Queue an Event; a full queue drops it, because emitting must never block."""
         now = self._clock.wall()
         moment = format_time(now)
         self._queue.try_send(
@@ -138,7 +136,7 @@ class KubeletEvents:
         )
 
     async def run(self) -> None:
-        """Write what is queued, forever. Only with a client."""
+        """Write queued Events forever. Requires a client."""
         while True:
             event = await self._queue.receive()
             correlated = self._correlator.correlate(event, self._clock.now())
@@ -146,13 +144,13 @@ class KubeletEvents:
                 await self._record_to_sink(correlated)
 
     async def _record_to_sink(self, event: Event) -> None:
-        """While the server cannot be reached, everything waits behind the first event, for about two minutes."""
+        """Write one Event. While the server is unreachable, all others wait behind it, for about two minutes."""
         for attempt in range(1, MAX_TRIES + 1):
             try:
                 self._correlator.update_state(await self._create_or_patch(event))
                 return
             except ApiError as error:
-                if error.code != 0:  # the server refused it
+                if error.code != 0:  # the server rejected it
                     return
             if attempt < MAX_TRIES:
                 await self._clock.sleep(round(RETRY_SLEEP * self._stream.random()) if attempt == 1 else RETRY_SLEEP)
@@ -165,9 +163,9 @@ class KubeletEvents:
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
-                    raise  # 404: it has expired in between
+                    raise  # 404: the Event expired in the meantime
         await self._its_turn()
-        if event.metadata.resource_version:  # it was counted with one that has gone
+        if event.metadata.resource_version:  # its count continues an expired Event
             event = event.changed(metadata=event.metadata.changed(resource_version=""))
         return await self._client.create_event(event)
 

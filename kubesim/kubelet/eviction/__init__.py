@@ -1,8 +1,8 @@
-"""Eviction under node pressure: thresholds on signals, ranking of pods, the manager that evicts one pod at a time.
+"""Eviction under node pressure: thresholds on signals, ranking of pods, and the eviction manager.
 
-thresholds.py  what is configured          stats.py     what is measured
-pressure.py    which thresholds are met    ranking.py   which pod goes first
-messages.py    the texts of evictions      limits.py    pods beyond their own storage limits
-signals.py     names, resources and node conditions of what is measured
-manager.py     the loop that checks every ten seconds, and the admission while there is pressure
+thresholds.py  configured thresholds          stats.py     measurements
+pressure.py    met thresholds over time       ranking.py   order of eviction
+messages.py    eviction messages              limits.py    pods above their own storage limits
+signals.py     names, resources and node conditions of the signals
+manager.py     the check every ten seconds, and admission under pressure
 """

@@ -1,4 +1,4 @@
-"""Pods that use more local storage than their own limits allow: they are evicted whatever the node has left.
+"""Eviction of pods that exceed their own local storage limits, independent of node pressure.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go emptyDirLimitEviction, podEphemeralStorageLimitEviction,
 containerEphemeralStorageLimitEviction
@@ -19,7 +19,7 @@ from kubesim.kubelet.eviction.stats import FsUsage, PodUsage
 def storage_limits_exceeded(
     pod: Pod, usage: PodUsage, *, dedicated_image_fs: bool = False, limits_sidecars: bool = False
 ) -> Iterator[str]:
-    """Why the pod must go: a text for each kind of limit that is exceeded, in the order in which they are tried."""
+    """The eviction message of each exceeded limit, in the order of the checks."""
     yield from _empty_dirs(pod, usage)
     limit = pod_limits(pod).get(EPHEMERAL_STORAGE)
     if limit is not None and _bytes(usage.ephemeral_storage) > limit:
@@ -31,7 +31,7 @@ def storage_limits_exceeded(
 
 
 def has_storage_limits(pod: Pod) -> bool:
-    """Can the pod exceed any limit of its own?"""
+    """Whether the pod has any local storage limit."""
     spec = pod.spec
     for volume in spec.volumes:
         if (volume.get("emptyDir") or {}).get("sizeLimit") is not None:
@@ -59,7 +59,7 @@ def _containers(limited: tuple[Container, ...], usage: PodUsage, dedicated_image
     }
     for container in usage.containers:
         limit = limits.get(container.name)
-        # With a device of its own for images, writable layers are not on the file system that the limit is about.
+        # With a dedicated image file system, writable layers are not on the file system that the limit covers.
         parts = (container.logs,) if dedicated_image_fs else (container.logs, container.rootfs)
         if limit is not None and limit.value() != 0 and _used(*parts) > limit:
             name, text = container.name, quoted(str(limit))

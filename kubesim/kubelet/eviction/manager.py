@@ -1,6 +1,6 @@
-"""The eviction manager: measures every ten seconds what the node has left, and evicts at most one pod at a time.
+"""The eviction manager: measures the node's resources every ten seconds and evicts at most one pod per check.
 
-The decisions are in the pure modules beside it; this module has the loop, the killing and the waiting.
+The decisions are in the pure modules of this package; this module runs the loop, kills pods and waits.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
 """
@@ -25,7 +25,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.limits import has_storage_limits, storage_limits_exceeded
 from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_condition_message
-from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_met
+from kubesim.kubelet.eviction.pressure import PressureState, evaluate, thresholds_met
 from kubesim.kubelet.eviction.ranking import rank_for_signal
 from kubesim.kubelet.eviction.stats import Observations, PodUsages, StatsProvider, without_huge_pages
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, Threshold, with_container_fs
@@ -39,7 +39,7 @@ MEMORY_PRESSURE_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="
 
 
 class NodeEventRecorder(Protocol):
-    """Tells about pods and about the node itself."""
+    """Emits Events about pods and about the node."""
 
     def event(
         self,
@@ -68,7 +68,7 @@ class KillPod(Protocol):
 
 
 class NodeReclaim(Protocol):
-    """What can be reclaimed before a pod is evicted."""
+    """Reclaims node-level resources before a pod is evicted."""
 
     async def delete_all_unused_containers(self) -> None: ...
     async def delete_unused_images(self) -> None: ...
@@ -107,7 +107,7 @@ class EvictionManager:
     # -- admission ----------------------------------------------------------------------------------------------
 
     def admit(self, pod: Pod) -> tuple[str, str]:
-        """Reason and message of a rejection, empty if the pod is admitted; under pressure only some are."""
+        """Admission under pressure: reason and message of the rejection; both empty if admitted."""
         conditions = self._state.node_conditions
         if not conditions or is_critical_pod(pod):
             return "", ""
@@ -139,10 +139,10 @@ class EvictionManager:
             ticker.stop()
 
     async def synchronize(self) -> list[Pod]:
-        """One look; the pods that were evicted because of it."""
+        """Run one check; returns the evicted pods."""
         pods = self._active_pods()
         observations, now = self._observations(), self._clock.now()
-        found = look(self._state, self._thresholds, observations, now, self._config.pressure_transition_period)
+        found = evaluate(self._state, self._thresholds, observations, now, self._config.pressure_transition_period)
         self._state = found.state
         limited = [pod for pod in pods if has_storage_limits(pod)]
         usages = self._usages(pods if found.to_reclaim else limited)
@@ -238,7 +238,7 @@ class EvictionManager:
         *,
         disruption: bool = False,
     ) -> bool:
-        """False for a critical pod, which stays. One whose containers do not stop in time counts as evicted too."""
+        """Evict a pod; false for a critical pod. A pod that does not stop in time counts as evicted."""
         if is_critical_pod(pod):
             return False
         self._events.event(pod, "Warning", REASON, message, annotations=annotations)
@@ -250,7 +250,7 @@ class EvictionManager:
 
 
 def evicted_status(message: str, generation: int | None) -> PodStatusFn:
-    """The status of an evicted pod; with a generation also the condition that names the cause of the disruption."""
+    """The status of an evicted pod. With a generation, it includes the DisruptionTarget condition."""
 
     def change(status: PodStatus) -> PodStatus:
         if generation is not None:

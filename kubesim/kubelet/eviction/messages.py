@@ -1,4 +1,4 @@
-"""What an eviction says: in the pod's status, in its DisruptionTarget condition and in the Evicted event.
+"""Eviction messages: for the pod's status, its DisruptionTarget condition and the Evicted Event.
 
 Mirrors: pkg/kubelet/eviction/helpers.go evictionMessage, getThresholdMetInfo
 """
@@ -22,7 +22,7 @@ Annotations = dict[str, str]
 
 
 def node_condition_message(conditions: Iterable[str]) -> str:
-    """Why a pod is not admitted."""
+    """The rejection message under node pressure."""
     return f"The node had condition: {listed(conditions)}. "
 
 
@@ -34,8 +34,7 @@ def eviction_message(
     observations: Observations,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> tuple[str, Annotations]:
-    """The text, and the annotations of the event: the short resource, and the containers that used more than
-    requested."""
+    """The message, and the Event's annotations: the starved resource, and containers above their requests."""
     message = f"The node was low on resource: {resource}. " + _threshold_message(resource, thresholds, observations)
     if usage is None:
         return message, {}
@@ -47,7 +46,7 @@ def eviction_message(
             used = str(_bytes(usage.memory))
             message += _larger("Pod", pod.metadata.name, used, quantity(level.requests[resource]), resource)
             annotations.update(offending_pod=pod.metadata.name, offending_pod_usage=used)
-    # Ephemeral containers cannot request anything: they are left out, or they would be blamed every time.
+    # Ephemeral containers cannot request resources, so they would exceed their requests every time.
     specs = {container.name: container for container in (*pod.spec.init_containers, *pod.spec.containers)}
     names, amounts = [], []
     for container in usage.containers:

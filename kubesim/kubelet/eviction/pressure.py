@@ -1,7 +1,7 @@
-"""Which thresholds are met, since when, and which node conditions follow: a state that goes from look to look.
+"""Eviction thresholds over time: the met thresholds, since when, and the resulting node conditions.
 
-A soft threshold counts when it was met at every check during its grace period. A node condition stays for the
-transition period after the last look at which it was observed.
+A soft threshold triggers an eviction when it was met at every check of its grace period. A node condition stays for the
+transition period after the last check that observed it.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go synchronize (the first half); helpers.go thresholdsMet,
 thresholdsFirstObservedAt, thresholdsMetGracePeriod, nodeConditionsObservedSince, thresholdsUpdatedStats
@@ -20,8 +20,9 @@ from kubesim.values import value_object
 
 @value_object
 class PressureState:
-    """What one look leaves for the next. Conditions are in the order in which they were first observed, where upstream
-    has the order of a Go map."""
+    """The state that one check passes to the next. Conditions are in the order of their first observation; upstream has
+    Go map order.
+    """
 
     node_conditions: tuple[str, ...] = ()
     conditions_last_observed: Mapping[str, int] = field(default_factory=dict)
@@ -31,26 +32,26 @@ class PressureState:
 
     @property
     def is_quiet(self) -> bool:
-        """No threshold is met and no earlier pressure is left: only a new observation can change that."""
+        """No threshold is met and no condition remains: only a new observation can change the state."""
         return not self.first_observed and not self.node_conditions
 
 
 @value_object
-class Look:
-    """The new state, and the thresholds that demand an eviction now, the most urgent first."""
+class PressureCheck:
+    """The new state, and the thresholds that require an eviction now, most urgent first."""
 
     state: PressureState
     to_reclaim: tuple[Threshold, ...]
 
 
-def look(
+def evaluate(
     state: PressureState,
     thresholds: tuple[Threshold, ...],
     observations: Observations,
     now: int,
     transition_period: int,
-) -> Look:
-    """Compare what is observed now with the thresholds."""
+) -> PressureCheck:
+    """Evaluate the thresholds against the current observations."""
     observed = thresholds_met(thresholds, observations)
     if state.met:
         observed = merge_thresholds(observed, thresholds_met(state.met, observations, enforce_min_reclaim=True))
@@ -64,13 +65,13 @@ def look(
         met=met,
         observations=observations,
     )
-    return Look(after, by_eviction_priority(_updated_since(met, observations, state.observations)))
+    return PressureCheck(after, by_eviction_priority(_updated_since(met, observations, state.observations)))
 
 
 def thresholds_met(
     thresholds: tuple[Threshold, ...], observations: Observations, *, enforce_min_reclaim: bool = False
 ) -> tuple[Threshold, ...]:
-    """Those with less available than they demand, whatever their grace period."""
+    """Thresholds with too little of their signal available, regardless of grace periods."""
     return tuple(t for t in thresholds if _is_met(t, observations, enforce_min_reclaim))
 
 
@@ -91,7 +92,7 @@ def conditions_of(thresholds: tuple[Threshold, ...]) -> tuple[str, ...]:
 def _updated_since(
     thresholds: tuple[Threshold, ...], observations: Observations, before: Observations
 ) -> tuple[Threshold, ...]:
-    """Those whose signal was measured again since the last check, so that an eviction has had its effect on it."""
+    """Thresholds whose signal was measured again since the last check and so includes its eviction."""
 
     def is_new(signal: str) -> bool:
         observed, last = observations.get(signal), before.get(signal)
@@ -103,6 +104,5 @@ def _updated_since(
 
 
 def by_eviction_priority(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    """Memory before everything else. Upstream's order of equal ones is random; here it is the configured one, in which
-    hard thresholds come first."""
+    """Memory first, then the configured order, where hard thresholds come first. Upstream orders the rest randomly."""
     return tuple(sorted(thresholds, key=lambda threshold: signals.RESOURCE[threshold.signal] != signals.MEMORY))

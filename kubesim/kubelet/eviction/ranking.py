@@ -1,7 +1,7 @@
-"""Which pod is evicted first: by use beyond its request, then by priority, then by how far beyond.
+"""Eviction ranking: by usage above requests, then by priority, then by how much the usage exceeds the requests.
 
-Quality of service has no say of its own: a BestEffort pod requests nothing, so whatever it uses is beyond its request.
-A pod without measurements ranks first among equals.
+The QoS class has no direct effect: a BestEffort pod has no requests, so all its usage exceeds them. Among equals, a pod
+without measurements ranks first.
 
 Mirrors: pkg/kubelet/eviction/helpers.go rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc,
 buildSignalToRankFunc; pkg/api/v1/resource/helpers.go GetResourceRequestQuantity
@@ -37,7 +37,7 @@ def rank_for_signal(
     dedicated_image_fs: bool = False,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> list[Pod]:
-    """The pods in the order in which they would be evicted for lack of what the signal measures."""
+    """The pods in eviction order for a starved signal."""
     resource = signals.RESOURCE[signal]
     if resource == signals.MEMORY:
         return rank_memory_pressure(pods, usages, gates)
@@ -48,7 +48,7 @@ def rank_for_signal(
 
 
 def _measured(signal: str, dedicated_image_fs: bool) -> tuple[FsKind, ...]:
-    """What of a pod lies on the file system of a signal."""
+    """The parts of a pod that are on the file system of a signal."""
     if not dedicated_image_fs:
         return ("root", "logs", "volumes")
     return ("logs", "volumes") if signal in _NODEFS else ("root",)
@@ -80,7 +80,7 @@ def rank_disk_pressure(
     resource: str,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> list[Pod]:
-    """By bytes or inodes. The last comparison takes the request for ephemeral storage off also from inodes."""
+    """Rank by bytes or inodes. As upstream, the last comparison subtracts the request for storage from inodes too."""
 
     def key(pod: Pod) -> tuple[Any, ...]:
         usage = usages.get(pod.metadata.uid)
@@ -94,7 +94,7 @@ def rank_disk_pressure(
 
 
 def disk_usage(pod: Pod, usage: PodUsage, kinds: tuple[FsKind, ...]) -> dict[str, int]:
-    """What a pod takes of the file systems, in bytes and inodes."""
+    """A pod's file system usage in bytes and inodes."""
     parts: list[FsUsage | None] = []
     for container in usage.containers:
         parts.extend([container.rootfs] if "root" in kinds else [])
@@ -109,7 +109,7 @@ def disk_usage(pod: Pod, usage: PodUsage, kinds: tuple[FsKind, ...]) -> dict[str
 
 
 def is_local_volume(volume: Mapping[str, Any]) -> bool:
-    """Whether the volume takes room on the node itself; an emptyDir in memory does not."""
+    """Whether the volume uses local disk; an emptyDir in memory does not."""
     if any(volume.get(kind) is not None for kind in ("hostPath", "gitRepo", "configMap")):
         return True
     empty_dir = volume.get("emptyDir")
@@ -121,7 +121,7 @@ def priority(pod: Pod) -> int:
 
 
 def requested(pod: Pod, resource: str, gates: FeatureGates = DEFAULT_GATES) -> Quantity:
-    """What the pod requests. With resources of its own, only those count, and it has no request for anything else."""
+    """The pod's request. Pod-level resources replace those of the containers."""
     level = pod.spec.resources
     if level is not None and gates.enabled("PodLevelResources") and is_pod_level_resources_set(pod):
         amounts = {n: amount for n, amount in quantities(level.requests).items() if is_supported_pod_level_resource(n)}

@@ -1,4 +1,4 @@
-"""Eviction signals: what is measured, the resource that is short, and the node condition that reports it.
+"""Eviction signals, with the resource and the node condition of each.
 
 Mirrors: pkg/kubelet/eviction/api/types.go Signal; helpers.go signalToNodeCondition, signalToResource
 """

@@ -1,6 +1,6 @@
-"""What is measured on a node: how much of each signal is available, and what each pod uses.
+"""Stats for eviction: available amounts per signal, and usage per pod.
 
-`StatsProvider` is where the manager gets it from; in a scenario that is the simulated machine.
+The manager reads them from a `StatsProvider`; in a scenario that is the simulated machine.
 
 Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/eviction/helpers.go
 makeSignalObservations; pkg/kubelet/server/stats/summary.go adjustForHugePages
@@ -19,7 +19,7 @@ from kubesim.values import replace, value_object
 
 @value_object
 class SignalObservation:
-    """`time` is when it was measured; None if that is not known, and then it counts as new."""
+    """A measured signal. A `time` of None is unknown and counts as new."""
 
     available: Quantity
     capacity: Quantity
@@ -31,7 +31,7 @@ Observations = Mapping[str, SignalObservation]  # by signal
 
 @value_object
 class FsUsage:
-    """What a container or volume takes of a file system; None: not known."""
+    """File system usage of a container or volume; None: unknown."""
 
     used_bytes: int | None = None
     inodes: int | None = None
@@ -40,14 +40,14 @@ class FsUsage:
 @value_object
 class ContainerUsage:
     name: str
-    memory: int | None = None  # the working set, in bytes
+    memory: int | None = None  # working set in bytes
     rootfs: FsUsage | None = None
     logs: FsUsage | None = None
 
 
 @value_object
 class PodUsage:
-    """`memory` and `processes` are of the whole pod, as its cgroup counts them."""
+    """The usage of a pod. `memory` and `processes` are measured at the pod's cgroup."""
 
     memory: int | None = None
     processes: int | None = None
@@ -61,18 +61,18 @@ PodUsages = Mapping[str, PodUsage]  # by uid
 
 class StatsProvider(Protocol):
     dedicated_image_fs: bool  # images and writable layers are on a device of their own
-    huge_pages: int  # bytes of the memory that are set aside as huge pages
+    huge_pages: int  # bytes of memory reserved as huge pages
 
     def observations(self) -> Observations: ...
     def pod_usage(self, uid: str) -> PodUsage | None: ...
 
     def image_fs(self) -> tuple[int, int]:
-        """Bytes available on the file system that holds the images, and its capacity."""
+        """Available bytes and capacity of the image file system."""
         ...
 
 
 def without_huge_pages(observations: Observations, huge_pages: int) -> Observations:
-    """Memory reserved as huge pages is in no working set, but not available either."""
+    """The observation without huge pages: that memory is unavailable, but in no working set."""
     observed = observations.get(MEMORY_AVAILABLE)
     if observed is None or not huge_pages:
         return observations

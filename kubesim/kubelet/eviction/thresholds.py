@@ -1,7 +1,7 @@
-"""Eviction thresholds as a kubelet configuration writes them: `memory.available: 100Mi`, `nodefs.available: 10%`.
+"""Eviction thresholds of the kubelet configuration: `memory.available: 100Mi`, `nodefs.available: 10%`.
 
-A hard threshold has no grace period; a soft one must have been met for its whole grace period. After a threshold was
-met it counts as met until `min_reclaim` more than its value is available.
+A hard threshold has no grace period. A soft threshold must be met during its whole grace period. A met threshold stays
+met until the available amount exceeds its value by `min_reclaim`.
 
 Mirrors: pkg/kubelet/eviction/helpers.go ParseThresholdConfig, UpdateContainerFsThresholds; defaults_linux.go
 """
@@ -27,12 +27,12 @@ DEFAULT_EVICTION_HARD: Mapping[str, str] = {
 
 
 class InvalidThreshold(KubesimError):
-    """A threshold, grace period or minimum reclaim with which the kubelet would not start."""
+    """An invalid threshold, grace period or minimum reclaim: the kubelet would not start."""
 
 
 @value_object
 class ThresholdValue:
-    """An amount, or else a part of the capacity (0.1 is 10 %)."""
+    """An amount, or a fraction of the capacity (0.1 is 10 %)."""
 
     quantity: Quantity | None = None
     percentage: float = 0.0
@@ -45,7 +45,7 @@ class ThresholdValue:
 
 @value_object
 class Threshold:
-    """Met when less than `value` of the signal is available, for at least `grace_period` microseconds."""
+    """A threshold. It is met when less than `value` of the signal is available, for `grace_period` microseconds."""
 
     signal: str
     value: ThresholdValue
@@ -58,7 +58,7 @@ class Threshold:
 
     @property
     def key(self) -> tuple[str, int, ThresholdValue]:
-        """The identity of a threshold, without its minimum reclaim."""
+        """The identity of a threshold; it excludes the minimum reclaim."""
         return self.signal, self.grace_period, self.value
 
 
@@ -70,7 +70,7 @@ def parse_threshold_config(
     *,
     enforce_node_allocatable: bool = True,
 ) -> tuple[Threshold, ...]:
-    """All thresholds, the hard ones first. Raises InvalidThreshold with the kubelet's words."""
+    """All thresholds, hard ones first. Raises InvalidThreshold with the kubelet's message."""
     thresholds = _statements(hard)
     periods = soft_grace_period or {}
     for signal, period in periods.items():
@@ -98,7 +98,7 @@ def _statements(statements: Mapping[str, str]) -> list[Threshold]:
 
 
 def _statement(signal: str, text: str) -> Threshold | None:
-    """One threshold; 0% and 100% mean that there is none."""
+    """One threshold; None for 0% and 100%, which disable it."""
     _check_signal(signal)
     if text.endswith("%"):
         if text in ("0%", "100%"):
@@ -134,7 +134,7 @@ def _check_signal(signal: str) -> None:
 
 
 def _percentage(text: str) -> float:
-    """In single precision, as upstream computes it: 10 % of a capacity is a little more than a tenth."""
+    """The fraction in single precision, as upstream computes it: 10 % of a capacity is slightly more than a tenth."""
     try:
         return _float32(_float32(float(text.rstrip("%"))) / 100)
     except ValueError:
@@ -154,7 +154,7 @@ def _quantity(text: str) -> Quantity:
 
 
 def with_container_fs(thresholds: tuple[Threshold, ...], *, dedicated_image_fs: bool) -> tuple[Threshold, ...]:
-    """Thresholds for the file system of the writable layers: those of the file system it is on, whatever is set."""
+    """Set the thresholds of containerfs: those of the file system that it is on, replacing configured ones."""
     for own, of_nodefs, of_imagefs in (
         (signals.CONTAINERFS_AVAILABLE, signals.NODEFS_AVAILABLE, signals.IMAGEFS_AVAILABLE),
         (signals.CONTAINERFS_INODES_FREE, signals.NODEFS_INODES_FREE, signals.IMAGEFS_INODES_FREE),
@@ -166,7 +166,7 @@ def with_container_fs(thresholds: tuple[Threshold, ...], *, dedicated_image_fs: 
 
 
 def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    """The second without those that the first has already."""
+    """The first list, and those of the second with another key."""
     known = {threshold.key for threshold in first}
     return (*first, *(threshold for threshold in second if threshold.key not in known))
 

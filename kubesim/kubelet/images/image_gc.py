@@ -1,7 +1,7 @@
-"""Garbage collection of images: when the image file system is fuller than the high threshold, images that no container
-uses are removed, the least recently used first, until it is down to the low one.
+"""Garbage collection of images. Above the high threshold of image file system usage, the kubelet removes unused images,
+least recently used first, until usage reaches the low threshold.
 
-The decisions are functions; `ImageGC` keeps the records of images from round to round.
+The decisions are functions; `ImageGC` keeps the image records between rounds.
 
 Mirrors: pkg/kubelet/images/image_gc_manager.go; kubelet.go StartGarbageCollection
 """
@@ -21,7 +21,7 @@ from kubesim.runtime.protocol import ImageInfo, Runtime
 from kubesim.values import replace, value_object
 
 IMAGE_GC_PERIOD = 5 * MINUTE
-NEVER = -1  # not seen in use since the kubelet came up
+NEVER = -1  # not seen in use since the kubelet started
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
@@ -30,7 +30,7 @@ class ImageGCPolicy:
     high_threshold_percent: int = 85
     low_threshold_percent: int = 80
     min_age: int = 2 * MINUTE
-    max_age: int = 0  # 0: unused images may become as old as they like
+    max_age: int = 0  # 0: no maximum age for unused images
 
     @property
     def is_off(self) -> bool:
@@ -52,7 +52,7 @@ Records = Mapping[str, ImageRecord]  # by id
 def detect_images(
     records: Records, images: Iterable[ImageInfo], in_use: Iterable[str], now: int
 ) -> dict[str, ImageRecord]:
-    """The records after listing the images: new images, those in use, and without those that are gone."""
+    """The records after listing images: new images added, deleted ones dropped, and last-used times updated."""
     used, found = {*in_use}, {}
     for image in images:
         record = records.get(image.id) or ImageRecord(image.id, first_detected=now)
@@ -62,14 +62,14 @@ def detect_images(
 
 
 def images_in_eviction_order(records: Records, in_use: Iterable[str]) -> list[ImageRecord]:
-    """What may go at all, the least recently used first; among those, the first detected."""
+    """The images that may be removed, least recently used first; on a tie, first detected first."""
     used = {*in_use}
     free = [record for record in records.values() if record.id not in used and not record.pinned]
     return sorted(free, key=lambda record: (record.last_used, record.first_detected))
 
 
 def is_too_old(record: ImageRecord, policy: ImageGCPolicy, now: int, began: int) -> bool:
-    """Unused for longer than the maximum age; a kubelet waits that long itself before it judges."""
+    """Whether an image has been unused for longer than the maximum age. The kubelet itself must run that long first."""
     return (
         bool(policy.max_age)
         and now - began > policy.max_age
@@ -78,7 +78,7 @@ def is_too_old(record: ImageRecord, policy: ImageGCPolicy, now: int, began: int)
 
 
 def may_be_freed(record: ImageRecord, policy: ImageGCPolicy, now: int) -> bool:
-    """Old enough: an image that has just been pulled is about to be used."""
+    """Whether an image is old enough to remove: a freshly pulled image is about to be used."""
     return record.last_used < now and now - record.first_detected >= policy.min_age
 
 
@@ -87,7 +87,7 @@ def usage_percent(available: int, capacity: int) -> int:
 
 
 def bytes_to_free(available: int, capacity: int, policy: ImageGCPolicy) -> int | None:
-    """How many bytes to free on the file system; None below the high threshold."""
+    """Bytes to free on the image file system; None below the high threshold."""
     if usage_percent(available, capacity) < policy.high_threshold_percent:
         return None
     return capacity * (100 - policy.low_threshold_percent) // 100 - min(available, capacity)
@@ -110,7 +110,7 @@ def not_enough_freed_message(percent: int, capacity: int, freed: int) -> str:
 
 class ImageFs(Protocol):
     def image_fs(self) -> tuple[int, int]:
-        """Bytes available, and the capacity."""
+        """Available bytes and capacity."""
         ...
 
 
@@ -133,10 +133,10 @@ class ImageGC:
         self._file_system = file_system
         self._events = events
         self._records: dict[str, ImageRecord] = {}
-        self._in_use: frozenset[str] = frozenset()  # in the last round
+        self._in_use: frozenset[str] = frozenset()  # images in use in the last round
         self._began = clock.now()
         self._failed = False
-        self.collected: dict[str, int] = {}  # images removed, by reason
+        self.collected: dict[str, int] = {}  # number of removed images, by reason
 
     async def run(self) -> None:
         if self._policy.is_off:
@@ -153,14 +153,15 @@ class ImageGC:
             ticker.stop()
 
     def _rounds_skipped(self, last: int) -> None:
-        """An image in use counts as used at the last round."""
+        """Update last-used times for skipped rounds: an image in use counts as used at the last one."""
         for identifier in self._in_use & self._records.keys():
             self._records[identifier] = replace(self._records[identifier], last_used=last)
 
     async def _round(self) -> int:
-        """The first failure may be a node that is not warm yet; only the following ones emit an Event.
+        """Run one round. The first failure may come from missing stats after start, so only later failures emit an
+        Event.
 
-        Returns the moment before which the next round finds nothing to remove.
+        Returns the time of the next round that can find images to remove.
         """
         known = self._records.keys()
         try:
@@ -179,7 +180,7 @@ class ImageGC:
         return max(unused[0].last_used, self._began) + self._policy.max_age + 1
 
     async def garbage_collect(self) -> None:
-        """One round. Raises ImageGCError if too little could be freed."""
+        """One garbage collection. Raises ImageGCError if it freed too little."""
         now = self._clock.now()
         images = await self._images_in_eviction_order(now)
         images = await self._free_old_images(images, now)
@@ -198,7 +199,7 @@ class ImageGC:
             raise ImageGCError(message)
 
     async def delete_unused_images(self) -> None:
-        """Remove all of them, regardless of the thresholds: there is disk pressure."""
+        """Remove all unused images, regardless of thresholds; called under disk pressure."""
         now = self._clock.now()
         await self._free_space(None, await self._images_in_eviction_order(now), now)
 
@@ -219,7 +220,7 @@ class ImageGC:
         return [record for record in images if record not in old]
 
     async def _free_space(self, wanted: int | None, images: list[ImageRecord], now: int) -> int:
-        """Remove images until this many bytes are freed (None: all removable ones); returns the bytes freed."""
+        """Remove images until this many bytes are freed (None: all removable images). Returns the freed bytes."""
         freed, errors = 0, []
         for record in images:
             if not may_be_freed(record, self._policy, now):
@@ -248,6 +249,6 @@ class ImageGC:
 
 
 def _aggregate(errors: list[str]) -> str:
-    """How Go prints several errors as one: each text once."""
+    """Go's aggregate error text: each distinct error once."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

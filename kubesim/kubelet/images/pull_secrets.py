@@ -1,4 +1,4 @@
-"""The secrets with which a pod's images are pulled; one that is missing is reported, and done without.
+"""Image pull secrets of a pod. A missing secret is reported and skipped.
 
 Mirrors: pkg/kubelet/kubelet_pods.go getPullSecretsForPod
 """
@@ -14,7 +14,7 @@ from kubesim.runtime.helper import EventRecorder
 
 
 def pull_secrets_for_pod(pod: Pod, find: Find) -> tuple[tuple[ApiObject, ...], list[str]]:
-    """The secrets that exist, and the names of those that are missing."""
+    """The existing secrets, and the names of missing ones."""
     if not pod.spec.image_pull_secrets:
         return (), []
     found = {name: find("Secret", pod.metadata.namespace, name) for name in _names(pod)}

@@ -1,1 +1,1 @@
-"""The sync loop: its events, their handlers, housekeeping, and the sync of one pod."""
+"""The sync loop: its handlers, housekeeping, and the sync of one pod."""

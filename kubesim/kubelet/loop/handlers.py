@@ -1,4 +1,4 @@
-"""The handlers of the sync loop: what is done about pods that were added, changed, removed, or need a sync.
+"""Handlers of the sync loop for pods that were added, updated, removed, or need a sync.
 
 Mirrors: pkg/kubelet/kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile,
 HandlePodSyncs
@@ -36,16 +36,16 @@ class Handlers:
     volumes: VolumeManager
 
     async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
-        """Oldest first, so that earlier pods are admitted before later ones.
+        """Add pods, oldest first, so that earlier pods are admitted before later ones.
 
-        Waits while others are preempted. A resize that was pending when a previous kubelet ended is taken up again
-        once all pods have got what they had.
+        Blocks while pods are preempted. Resizes that were pending when the kubelet restarted are retried after all pods
+        have their previous allocation.
         """
         resized = []
         for added in sorted(pods, key=_creation_time):
             pod, mirror = self._store(added)
             if pod is None:
-                continue  # a mirror pod whose static pod is not known
+                continue  # a mirror pod without a known static pod
             self.volumes.pod_added(pod)
             if pod is added and self._is_to_be_admitted(pod):
                 if not await self._admit(pod):
@@ -61,7 +61,7 @@ class Handlers:
             await self.allocation.retry_pending_resizes()
 
     def _store(self, pod: Pod) -> PodAndMirror:
-        """The pod manager holds it, and the status manager compares it at its next full pass."""
+        """Store the pod in the pod manager, and schedule a comparison in the status manager's next full pass."""
         found = self.views.manager.update(pod)
         self.views.statuses.pod_changed(pod.metadata.uid)
         return found
@@ -74,7 +74,7 @@ class Handlers:
         reason, message = await self.allocation.add_pod(pod)
         if not reason:
             if _is_terminal(pod.status):
-                self.allocation.pods_changed()  # it is counted, but uses nothing any more
+                self.allocation.pods_changed()  # the pod no longer uses what was counted for it
             return True
         self.views.reject_pod(pod, reason, message, self.context.events)
         return False
@@ -91,10 +91,10 @@ class Handlers:
             self.workers.update_pod(UpdatePodOptions("update", pod, mirror))
 
     async def _resize(self, pod: Pod) -> None:
-        """The pod requests other resources than before."""
+        """Handle an update that changes the pod's resource requests."""
         uid = pod.metadata.uid
         if self.allocation.update_pod(pod) is pod:
-            self.views.statuses.resize.clear_pending(uid)  # a resize that was pending has been taken back
+            self.views.statuses.resize.clear_pending(uid)  # the spec no longer requests the pending resize
             return
         await self.allocation.push_pending_resize(uid)
         await self.allocation.retry_pending_resizes()
@@ -110,20 +110,20 @@ class Handlers:
             if pod is None:
                 continue
             if pod is not removed:
-                self.workers.update_pod(UpdatePodOptions("update", pod, mirror))  # it was the mirror
-            elif self.views.sources.all_ready:  # otherwise housekeeping ends it, once every source has been received
+                self.workers.update_pod(UpdatePodOptions("update", pod, mirror))  # a mirror pod was deleted
+            elif self.views.sources.all_ready:  # otherwise housekeeping stops it, once every source is received
                 self.workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
         await self.allocation.retry_pending_resizes()
 
     async def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
-        """Only the status differs: the status manager looks at it when it makes its rounds."""
+        """Handle an update that changes only the status: the status manager compares it in its next full pass."""
         waiting, freed = self.allocation.has_pending_resizes(), False
         for changed in pods:
             if waiting and not freed:
                 old = self.views.manager.by_uid(changed.metadata.uid)
                 freed = old is not None and self._frees_resources(old, changed)
             pod, mirror = self._store(changed)
-            # The status also counts what a pod was given beyond what it requests now.
+            # The status includes allocated resources beyond the current requests.
             if _is_terminal(changed.status) or asks_for_resources(changed):
                 self.allocation.pods_changed()
             if pod is None:
@@ -138,7 +138,7 @@ class Handlers:
             await self.allocation.retry_pending_resizes()
 
     def _frees_resources(self, old: Pod, new: Pod) -> bool:
-        """Has the pod come to its end, or less than before according to its status?"""
+        """Whether the pod has terminated, or its status reports fewer resources than before."""
         ended = _is_terminal(new.status) and not _is_terminal(old.status)
         if ended and self.context.gates.rules.retries_resizes_when_pod_ends:
             return True
@@ -155,8 +155,7 @@ class Handlers:
         )
 
     def clean_up_containers_in_pod(self, uid: str, exited_id: str) -> None:
-        """A container has died: remove dead containers beyond the number that is kept, or all of them if the pod has
-        ended."""
+        """After a container died: remove dead containers beyond the limit, or all of them if the pod has terminated."""
         status = self.views.cache.known(uid)
         if status is not None:
             remove_all = self.views.states.should_pod_content_be_removed(uid)
@@ -169,7 +168,7 @@ class Handlers:
 
 
 def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
-    """The condition of a readiness gate changed: is the Ready condition still right?"""
+    """Whether the condition of a readiness gate changed, so that the Ready condition is stale."""
     if not pod.spec.readiness_gates:
         return False
     status = pod.status

@@ -1,6 +1,7 @@
-"""Housekeeping: pods that no source wants any more are stopped and forgotten.
+"""Housekeeping: stops pods that no source wants any more and removes their state.
 
-Runs in the sync loop, so that no update comes in between; and the once-a-minute garbage collection of dead containers.
+Runs in the sync loop, so that no update interleaves with it. Also garbage-collects dead containers once a minute.
+
 Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/kuberuntime_gc.go GarbageCollect
 """
 
@@ -42,13 +43,13 @@ class Housekeeping:
     allocation: AllocationManager
     volumes: VolumeManager
     userns: UsernsManager
-    restarted: Counter[bool] = field(default_factory=Counter)  # pods that came back under their uid, by is_static_pod
-    orphans: int = 0  # pods that only the runtime knew
+    restarted: Counter[bool] = field(default_factory=Counter)  # pods that returned with the same UID, by is_static_pod
+    orphans: int = 0  # pods known only to the runtime
 
     async def handle_pod_cleanups(self) -> int:
-        """Reconciles wanted pods without a worker, and workers without a wanted pod.
+        """Start workers for wanted pods without one, and stop workers of unwanted pods.
 
-        Returns the moment before which the next clean-up finds nothing to do; 0 if this one changed something.
+        Returns the time of the next clean-up that can find work; 0 if this one changed something.
         """
         desired = self.views.manager.uids()
         states = self.views.states
@@ -77,11 +78,12 @@ class Housekeeping:
         for uid in self.runtime.pods_with_cgroup():
             state = states.statuses.get(uid)
             is_over = state is None or state.terminated_at is not None
-            if is_over and not self.volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
+            # files of memory volumes count towards the pod's cgroup
+            if is_over and not self.volumes.pod_volumes_exist(uid):
                 self.runtime.destroy_pod_cgroup(uid)
         self.runtime.backoff.gc(self.context.clock.wall())
         if acted_on:
-            self._tell(acted_on)
+            self._record_cleanup(acted_on)
         return self.runtime.backoff.next_expiry() if in_order and not acted_on and not volumes_left else 0
 
     async def _delete_orphaned_mirrors(self) -> None:
@@ -90,7 +92,7 @@ class Housekeeping:
                 await self.mirrors.delete(name)
 
     def _restart_unknown(self, idle: list[Pod]) -> set[str]:
-        """Wanted pods without a worker: their uid was used before, and the worker of that life has ended by now."""
+        """Restart wanted pods whose UID was used before: the previous worker has finished."""
         started: set[str] = set()
         for pod in idle:
             if self.views.is_active(pod):
@@ -101,7 +103,7 @@ class Housekeeping:
         return started
 
     def _end_rejected(self, idle: list[Pod], running: Mapping[str, RuntimePod]) -> set[str]:
-        """Deleted pods that ended without ever having a worker, such as rejected ones: let a worker finish them."""
+        """Start a termination for deleted pods that ended without a worker, such as rejected ones."""
         ended: set[str] = set()
         for pod in idle:
             uid = pod.metadata.uid
@@ -113,7 +115,7 @@ class Housekeeping:
         return ended
 
     def _end_orphans(self, orphans: list[RuntimePod]) -> set[str]:
-        """Pods that only the runtime knows are stopped quickly, the newest first."""
+        """Kill pods that only the runtime knows, newest first."""
         for running in sorted(orphans, key=lambda pod: -pod.created_at):
             options = UpdatePodOptions(
                 update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
@@ -122,8 +124,8 @@ class Housekeeping:
             self.orphans += 1
         return {running.uid for running in orphans}
 
-    def _tell(self, acted_on: set[str]) -> None:
-        """A clean-up that found nothing is not worth a record."""
+    def _record_cleanup(self, acted_on: set[str]) -> None:
+        """Record a clean-up in the trace, unless it found nothing."""
         if self.context.recorder.on:
             self.context.recorder.record(
                 Handler(node=self.context.settings.node_name, name="HandlePodCleanups", pods=tuple(sorted(acted_on)))
@@ -132,7 +134,7 @@ class Housekeeping:
 
 @part
 class ContainerGC:
-    """Once a minute: dead containers beyond the limit, and sandboxes without containers, are removed."""
+    """Garbage collection once a minute: removes dead containers beyond the limit, and sandboxes without containers."""
 
     context: KubeletContext
     views: PodViews
@@ -142,11 +144,11 @@ class ContainerGC:
         await act_every(self.context.clock, "container gc", self.context.settings.container_gc_period, self.collect)
 
     async def delete_all_unused_containers(self) -> None:
-        """Also those of pods that have ended and are still wanted: there is disk pressure."""
+        """Under disk pressure: also remove dead containers of terminated pods that still exist."""
         await self.collect(evict_non_deleted_pods=True)
 
     async def collect(self, *, evict_non_deleted_pods: bool = False) -> bool:
-        """One round. Whether there was anything to collect; what the runtime fails to do is left to the next round."""
+        """Run one round. Returns whether there was anything to collect; runtime errors are left to the next round."""
         actuated = self.runtime.actuated
         for uid in actuated.uids():
             if self.views.states.should_pod_content_be_removed(uid):

@@ -1,4 +1,4 @@
-"""Mirror pods: the copies at the API server that let people see static pods.
+"""Mirror pods: copies of static pods at the API server.
 
 Mirrors: pkg/kubelet/pod/mirror_client.go, pkg/kubelet/kubelet.go tryReconcileMirrorPods
 """
@@ -21,9 +21,9 @@ class MirrorClient:
         self._node_name = node_name
 
     async def reconcile(self, pod: Pod, mirror: Pod | None) -> bool:
-        """Correct the mirror pod of a static pod: a missing, terminating or outdated one is replaced.
+        """Replace a missing, terminating or outdated mirror pod.
 
-        Whether there was anything to do.
+        Returns whether there was anything to do.
         """
         if not is_static_pod(pod) or (mirror is not None and not _is_outdated(mirror, pod)):
             return False
@@ -40,7 +40,7 @@ class MirrorClient:
             pass
 
     async def delete(self, full_name: str, uid: str | None = None) -> bool:
-        """Was one deleted? One that is gone, or is another by now, is no error."""
+        """Delete the mirror pod; true if one was deleted. A missing or replaced one is not an error."""
         name, _, namespace = full_name.rpartition("_")
         try:
             await self._client.delete_pod(namespace, name, uid or "", grace_period_seconds=0)
@@ -50,7 +50,7 @@ class MirrorClient:
 
 
 def mirror_pod(pod: Pod, node: Node) -> Pod:
-    """The copy of a static pod that is sent to the API server."""
+    """The mirror pod of a static pod."""
     annotations = {**pod.metadata.annotations, CONFIG_MIRROR: pod.metadata.annotations.get(CONFIG_HASH, "")}
     owner = OwnerReference(
         api_version="v1", kind="Node", name=node.metadata.name, uid=node.metadata.uid, controller=True
@@ -60,6 +60,6 @@ def mirror_pod(pod: Pod, node: Node) -> Pod:
 
 
 def _is_outdated(mirror: Pod, pod: Pod) -> bool:
-    """Is it going, or the copy of another definition?"""
+    """Whether the mirror pod is terminating or has another configuration hash."""
     same = mirror.metadata.annotations.get(CONFIG_MIRROR) == pod.metadata.annotations.get(CONFIG_HASH)
     return mirror.metadata.deletion_timestamp is not None or not same

@@ -1,6 +1,7 @@
-"""The pods that the sources want on this node, and the mirror pods of static ones.
+"""The pod manager: pods that the sources want on this node, and the mirror pods of static pods.
 
-A static pod and its mirror have the same full name and nothing else in common.
+A static pod and its mirror pod have the same full name, but different UIDs.
+
 Mirrors: pkg/kubelet/pod/pod_manager.go
 """
 
@@ -13,12 +14,12 @@ from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
 from kubesim.sources.checkpoint import PodCheckpoints
 
-# A pod, None for a mirror pod whose static pod is not known, and its mirror, if there is one.
+# A pod (None for a mirror pod without a known static pod) and its mirror pod, if there is one.
 PodAndMirror = tuple[Pod | None, Pod | None]
 
 
 class PodManager:
-    """All lookups are by uid or by full name; order is the order of arrival. `checkpoints` has only a v1.12 kubelet."""
+    """Pods by UID or full name, in order of arrival. Only a v1.12 kubelet has `checkpoints`."""
 
     def __init__(self, checkpoints: PodCheckpoints | None = None) -> None:
         self._checkpoints = checkpoints
@@ -27,11 +28,11 @@ class PodManager:
         self._mirrors_by_uid: dict[str, Pod] = {}
         self._mirrors_by_full_name: dict[str, Pod] = {}
         self._pod_of_mirror: dict[str, str] = {}
-        self.with_deadline: dict[str, Pod] = {}  # by uid, those with activeDeadlineSeconds
-        self.finished: set[str] = set()  # uids of pods whose phase at their source is terminal
+        self.with_deadline: dict[str, Pod] = {}  # pods with activeDeadlineSeconds, by UID
+        self.finished: set[str] = set()  # UIDs of pods whose source reports a terminal phase
 
     def update(self, pod: Pod) -> PodAndMirror:
-        """Hold this version of the pod; answers what `pod_and_mirror` says of it from now on."""
+        """Store this version of the pod; returns its new `pod_and_mirror`."""
         if self._checkpoints is not None:
             self._checkpoints.put(pod)
         name, uid = pod_full_name(pod), pod.metadata.uid
@@ -75,7 +76,7 @@ class PodManager:
         return list(self._by_uid.values())
 
     def uids(self) -> KeysView[str]:
-        """The uids of all pods but mirrors; a live view."""
+        """The UIDs of all pods except mirror pods; a live view."""
         return self._by_uid.keys()
 
     def mirror_uids(self) -> KeysView[str]:
@@ -97,11 +98,11 @@ class PodManager:
         return self._mirrors_by_full_name.get(pod_full_name(pod)) if self._mirrors_by_full_name else None
 
     def translate_uid(self, uid: str) -> str:
-        """A mirror's uid becomes its static pod's."""
+        """The static pod's UID for a mirror pod's UID; any other UID unchanged."""
         return self._pod_of_mirror.get(uid, uid)
 
     def uid_translations(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Static pod uid -> mirror uid ("" without one), and mirror uid -> static pod uid."""
+        """Static pod UID -> mirror UID ("" without one), and mirror UID -> static pod UID."""
         pod_to_mirror = {uid: "" for uid, pod in self._by_uid.items() if is_static_pod(pod)}
         pod_to_mirror.update({pod: mirror for mirror, pod in self._pod_of_mirror.items()})
         return pod_to_mirror, dict(self._pod_of_mirror)

@@ -1,8 +1,8 @@
-"""Is the runtime up, is its network ready, is the PLEG alive? The sync loop pauses while it is not.
+"""Health of the runtime, its network and the PLEG. The sync loop pauses while any of them is unhealthy.
 
-The kubelet asks the runtime every 5 s.
-Mirrors: pkg/kubelet/runtime.go runtimeState, pkg/kubelet/kubelet.go updateRuntimeUp,
-initializeRuntimeDependentModules
+The kubelet polls the runtime every 5 s.
+
+Mirrors: pkg/kubelet/runtime.go runtimeState, pkg/kubelet/kubelet.go updateRuntimeUp, initializeRuntimeDependentModules
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.runtime.protocol import Runtime, RuntimeHandler
 
-UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for that long counts as down
+UNSEEN_AFTER = 30 * SECOND  # the runtime counts as down after that long without an answer
 
 
 class RuntimeState:
-    """`on_network_change` is called when the network becomes ready or unready; `initialize`, if there is one, when the
-    runtime is up for the first time, and the kubelet waits for it."""
+    """The polled runtime conditions. `on_network_change` is called when the network becomes ready or unready.
+    `initialize` is called when the runtime first comes up, and the kubelet waits for it.
+    """
 
     def __init__(
         self,
@@ -37,11 +38,11 @@ class RuntimeState:
         self._on_network_change = on_network_change
         self._network_text = rules.network_problem
         self.initialize: Callable[[], Awaitable[None]] | None = None
-        self._last_sync: int | None = None  # the last poll that found the runtime ready
-        self._is_failing = True  # the last poll did not
+        self._last_sync: int | None = None  # time of the last poll that found the runtime ready
+        self._is_failing = True  # whether the last poll failed
         self._runtime_problem = ""
         self._network_problem = ""
-        self.handlers: tuple[RuntimeHandler, ...] = ()  # as the runtime reported them last
+        self.handlers: tuple[RuntimeHandler, ...] = ()  # as last reported by the runtime
 
     async def run(self, period: int) -> None:
         ticker = Ticker(self._clock, "runtime poll", period)
@@ -61,7 +62,7 @@ class RuntimeState:
         self._last_sync = moment
 
     async def update(self) -> None:
-        """Ask the runtime for its conditions."""
+        """Poll the runtime's conditions."""
         self._is_failing, now = True, self._clock.now()
         try:
             conditions = await self._runtime.status()
@@ -81,7 +82,7 @@ class RuntimeState:
             self._last_sync, self._is_failing = now, False
 
     def runtime_problem(self, now: int) -> str:
-        """Why pods cannot be synced now; empty if they can."""
+        """The reason why pods cannot be synced now; empty if they can."""
         last, (healthy, why) = self._last_sync, self._pleg_healthy(now)
         if last is not None and now < last + UNSEEN_AFTER and healthy and not self._runtime_problem:
             return ""

@@ -1,7 +1,7 @@
-"""The one sync of kubelets whose workers have no states: it runs a pod, and it also ends it.
+"""The pod sync of kubelets whose workers have no states: one call both runs and terminates a pod.
 
-For a pod that is deleted or has ended, the same call first writes the status and then stops the pod. The next sync
-after a relist reports the new state of the containers.
+For a deleted or finished pod, the call first writes the status and then stops the pod. The next sync after a relist
+reports the new container states.
 
 Mirrors: pkg/kubelet/kubelet.go syncPod, killPod (v1.12)
 """
@@ -28,7 +28,7 @@ ERROR_KILLING = "error killing pod: "
 
 @part
 class SinglePodSync(PodSync):
-    """Implements `podworkers.PodSyncer` without phases of its life after the first."""
+    """Pod syncer without the later worker phases; implements `podworkers.PodSyncer`."""
 
     async def sync_pod(
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
@@ -51,14 +51,14 @@ class SinglePodSync(PodSync):
         grace_period: int | None,
         status_fn: PodStatusFn | None,
     ) -> None:
-        """Kill the pod. Its status becomes what the caller wants, and nothing else: its containers vanish from it."""
+        """Kill the pod. Its status becomes the caller's, without container statuses."""
         if status_fn is not None:
             wanted = status_fn(PodStatus())
             self.views.statuses.set_pod_status(pod, bare_failure(pod, wanted.reason, wanted.message))
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod(status), grace_period), "")
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
-        """The containers' labels contain their grace period and hooks."""
+        """The grace period and hooks come from the containers' labels."""
         pod, containers = api_pod(running_pod), []
         for listed in running_pod.containers:
             info = await self.runtime.runtime.container_status(bare_id(listed.id))
@@ -70,12 +70,12 @@ class SinglePodSync(PodSync):
 
 @part
 class PodResources:
-    """The node's resources that a pod holds. Its API object may go when that is nothing."""
+    """Node resources that a pod holds. Its API object may be removed when it holds none."""
 
     views: PodViews
     volumes: VolumeManager
     runtime: RuntimeManager
-    counts_records: bool  # a dead container's record is held, too
+    counts_records: bool  # whether a dead container's record counts
 
     def may_be_removed(self, pod: Pod, status: PodStatus) -> bool:
         """Mirrors: pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6)"""

@@ -1,7 +1,8 @@
-"""The sync loop: one select over all channels, and one handler for each channel.
+"""The sync loop: one select over all channels, with a handler per channel.
 
-Go's select picks a ready channel at random. This one draws from a seeded stream, and the trace records the ready
+Go's select picks a random ready channel. This select draws from a seeded stream, and the trace records the ready
 channels.
+
 Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 """
 
@@ -47,14 +48,14 @@ class SyncLoop:
     housekeeping: Housekeeping
     pleg: GenericPleg
     runtime_state: RuntimeState
-    resource_updates: Channel[Sequence[str]] | None = None  # pods with a device whose health changed
+    resource_updates: Channel[Sequence[str]] | None = None  # pods with a change of device health
     _sync_ticker: Ticker = field(init=False)
     _housekeeping_ticker: Ticker = field(init=False)
-    _has_entered: bool = field(init=False, default=False)  # once at least
-    _stands_since: int | None = field(init=False, default=None)  # None: it waits for the next item
+    _has_entered: bool = field(init=False, default=False)  # true once the loop has run
+    _stands_since: int | None = field(init=False, default=None)  # None: the loop waits for the next item
 
     async def run(self) -> None:
-        """Sync while the runtime is up; check again after 100 ms, doubling to 5 s, while it is not."""
+        """Sync while the runtime is healthy. While it is not, check again after 100 ms, doubling to 5 s."""
         clock, settings = self.context.clock, self.context.settings
         self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period)
         self._sync_ticker.on_skip = self._sync_ticks_skipped
@@ -79,7 +80,7 @@ class SyncLoop:
             self._housekeeping_ticker.stop()
         self.context.recorder.record(Note(node=settings.node_name, text=EXITING))
         if self.context.gates.rules.repeats_run:
-            # Each of the loops that follow ends immediately, before a tick: only what is ready by then is read.
+            # Each of the following loops ends immediately, before a tick, after reading only ready items.
             await self._read([self.pleg.events, self.probes.liveness.updates])
 
     async def _read(self, channels: list[Channel[Any]]) -> None:
@@ -90,7 +91,7 @@ class SyncLoop:
             select.close()
 
     async def run_readiness(self) -> None:
-        """In an older kubelet readiness goes into the status outside the loop, and triggers no sync.
+        """Older kubelets write readiness into the status outside the loop, without a sync.
 
         Mirrors: pkg/kubelet/prober/prober_manager.go updateReadiness (v1.12)
         """
@@ -131,7 +132,7 @@ class SyncLoop:
                 self._stands_since = None
 
     def health_problem(self, now: int) -> str:
-        """Why /healthz fails: the loop, which a tick enters every second, was not entered for five minutes.
+        """The /healthz problem: the loop, which ticks every second, has not run for five minutes.
 
         Mirrors: pkg/kubelet/kubelet.go SyncLoopHealthCheck (syncLoopMonitor)
         """
@@ -140,7 +141,7 @@ class SyncLoop:
         return "sync Loop took longer than expected" if is_late else ""
 
     def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
-        """Handle it; returns an awaitable for the part that may take time."""
+        """Handle one item; returns an awaitable for the blocking part."""
         if channel is self.config.updates:
             update, cause = item
             if self.context.recorder.on:
@@ -159,7 +160,7 @@ class SyncLoop:
         return None
 
     def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
-        """For the trace, if there is one: without one the words are not even assembled."""
+        """Record the selected channel, if there is a trace; without one the text is not built."""
         self.context.recorder.because(cause)
         seq = self.context.recorder.record(
             LoopSelect(node=self.context.settings.node_name, channel=channel.name, ready=ready, why=why)
@@ -174,7 +175,7 @@ class SyncLoop:
             )
 
     def _sync_now(self, uid: str) -> None:
-        """Handles an event of this pod, if the kubelet has the pod."""
+        """Handle an event of this pod, if the kubelet has the pod."""
         pod = self.views.manager.by_uid(uid)
         if pod is not None:
             self._handler("HandlePodSyncs", (pod,))
@@ -183,7 +184,7 @@ class SyncLoop:
     # -- one method per channel ---------------------------------------------------------------------------------
 
     async def _config_update(self, update: PodUpdate) -> None:
-        """DELETE is an update: the pod must terminate gracefully first. RESTORE says nothing about its source."""
+        """DELETE is an update: the pod terminates gracefully first. RESTORE does not mark its source as received."""
         if update.op in ("ADD", "RESTORE"):
             self._handler("HandlePodAdditions", update.pods)
             await self.handlers.handle_pod_additions(update.pods)
@@ -212,7 +213,7 @@ class SyncLoop:
             self.handlers.clean_up_containers_in_pod(event.uid, event.data)
 
     def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
-        """Pods whose time has come, and pods past their active deadline."""
+        """Sync pods that are due, and pods past their active deadline."""
         now = self.context.clock.now()
         self.workers.count_resyncs(now, lambda due: max(due + 1, now))
         due = dict.fromkeys(self.views.resyncs.queue.get_work())
@@ -235,7 +236,7 @@ class SyncLoop:
         self.workers.count_resyncs(last, lambda due: last - (last - due - 1) // period * period)
 
     def _deadlines(self) -> dict[str, int]:
-        """By uid, when the active deadline of each pod that has one and has not ended passes."""
+        """When the active deadline of each running pod passes, by UID."""
         found = {}
         for uid, pod in self.views.manager.with_deadline.items():
             if not self.views.states.is_pod_known_terminated(uid):
@@ -263,7 +264,7 @@ class SyncLoop:
             self._sync_now(uid)
 
     async def _housekeeping_tick(self) -> None:
-        """Nothing is cleaned up before every source has been received: what is not wanted yet may come."""
+        """Clean up, unless a source has not been received yet: its pods look unwanted until then."""
         idle_until = NEVER
         if self.views.sources.all_ready:
             if self.context.recorder.on:

@@ -1,7 +1,9 @@
-"""What a pod worker calls: one sync of a pod that should run, that must end, or that has ended.
+"""The sync functions of a pod worker: SyncPod, SyncTerminatingPod and SyncTerminatedPod.
 
-This is where desired and observed state meet: compute the status, pass it to the status manager, let the runtime
-manager act. Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
+Each compares desired and observed state: it computes the status, passes it to the status manager, and calls the runtime
+manager.
+
+Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ ResizeAtSync = Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]]
 
 @part
 class PodSync:
-    """Implements `podworkers.PodSyncer` and, for the sandbox-ready callback, a part of `runtime.RuntimeHelper`."""
+    """Pod syncer; implements `podworkers.PodSyncer` and the sandbox-ready callback of `runtime.RuntimeHelper`."""
 
     context: KubeletContext
     views: PodViews
@@ -71,13 +73,13 @@ class PodSync:
     directories: PodDirectories
     userns: UsernsManager
     app_armor: AppArmorAdmission
-    resize: ResizeAtSync | None = None  # where syncs decide about resizes
+    resize: ResizeAtSync | None = None  # set if syncs decide about resizes
 
     @property
     def probes(self) -> ProbeManager:
         return self.generator.probes
 
-    # -- a pod that should run ----------------------------------------------------------------------------------
+    # -- SyncPod ------------------------------------------------------------------------------------------------
 
     async def sync_pod(
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
@@ -126,11 +128,11 @@ class PodSync:
         if missing and not every_sync and any(one.error == ERR_IMAGE_PULL for one in result.results):
             report_missing_pull_secrets(pod, missing, self.context.events)
         error = result.error()
-        # Once all records are gone, the next sync ends the restart and starts the containers.
+        # Once all records are removed, the next sync finishes the restart and starts the containers.
         again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
         if error:
             if gates.enabled(RESIZE) and self.resize is None:
-                self._tell_resize_errors(pod, result)
+                self._report_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error, gates.rules))
         if self.resize is not None and self.views.statuses.resize.is_in_progress(uid):
             await self.pleg.update_cache(running_pod(status))
@@ -140,8 +142,9 @@ class PodSync:
         return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
 
     async def _register_and_make_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
-        """Containers that run outside of it, as after a change of the cgroup root, are stopped first: they run again
-        inside it. A pod that runs only once needs none then."""
+        """Create the pod's cgroup. Containers outside it (the cgroup root changed) are killed first and restart inside
+        it. A run-once pod then needs no cgroup.
+        """
         self.volumes.objects.register_pod(pod)
         if self.runtime.pod_cgroup(pod.metadata.uid) is not None:
             return
@@ -176,14 +179,15 @@ class PodSync:
             take_step(self.context.recorder, pod, "SyncPod", f"make the directories {ROOT}/{pod.metadata.uid}")
 
     def _is_settled(self, uid: str) -> bool:
-        """Nothing of the pod is under way."""
+        """Whether nothing about the pod is in progress."""
         resize = self.views.statuses.resize
         waits = resize.is_in_progress(uid) or (self.resize is not None and bool(resize.get(uid)))
         return not waits and self.volumes.is_up_to_date(uid)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> bool:
-        """False if the pod was rejected. Events about a single volume say what is wrong with it; this error names only
-        what keeps volumes from being tried."""
+        """Wait for the volumes; false if the pod was rejected. The error names the unmounted volumes; Events name each
+        volume's problem.
+        """
         try:
             await self.volumes.wait_for_attach_and_mount(context, pod)
             return True
@@ -202,7 +206,7 @@ class PodSync:
         raise SyncError(problem)
 
     def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
-        """Is a resize under way, or has one just come to its end?"""
+        """Whether a resize is in progress or has just finished."""
         uid, conditions = pod.metadata.uid, self.views.statuses.resize
         if self.runtime.is_pod_resize_in_progress(pod, status):
             conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.wall())
@@ -212,7 +216,7 @@ class PodSync:
             text = resize_event_message("Pod resize completed", pod, generation)
             self.context.events.event(pod, "Normal", "ResizeCompleted", text)
 
-    def _tell_resize_errors(self, pod: Pod, result: PodSyncResult) -> None:
+    def _report_resize_errors(self, pod: Pod, result: PodSyncResult) -> None:
         for one in result.results:
             if one.action == "ResizePodInPlace" and one.error:
                 generation, changed = self.views.statuses.resize.set_in_progress(
@@ -223,7 +227,7 @@ class PodSync:
                     self.context.events.event(pod, "Warning", "ResizeError", text)
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
-        """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
+        """Report that the sandbox is ready before images are pulled. Runs in its own task, next to the sync."""
         gates = self.context.gates
         if gates.rules.reports_sandbox_ready_at_once and gates.enabled("PodReadyToStartContainersCondition"):
             go(self._mark_ready_to_start(pod), "sandbox ready")
@@ -233,7 +237,7 @@ class PodSync:
         ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
         self.views.statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
 
-    # -- a pod that must end ------------------------------------------------------------------------------------
+    # -- SyncTerminatingPod -------------------------------------------------------------------------------------
 
     async def sync_terminating_pod(
         self,
@@ -255,7 +259,7 @@ class PodSync:
         running = [record.id for record in stopped.containers if record.state == "running"]
         if running:
             raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
-        try:  # after all containers have stopped, and before the status says so
+        try:  # after all containers have stopped, before the status reports it
             await self.container_manager.unprepare_dynamic_resources(pod)
         except DynamicResourcesError as error:
             raise SyncError(str(error)) from error
@@ -268,7 +272,7 @@ class PodSync:
             raise SyncError(prefix + error)
 
     async def _read_stopped(self, pod: Pod, before: RuntimePodStatus) -> RuntimePodStatus:
-        """The final states, straight from the runtime; the addresses are gone there, so the old ones are kept."""
+        """The final container states from the runtime, with the pod's previous addresses: the runtime has none."""
         metadata = pod.metadata
         what = "get pod"
         try:
@@ -281,11 +285,11 @@ class PodSync:
         return replace(status, ips=before.ips)
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
-        """Only the runtime knows this pod: stop it quickly; it has no status to report."""
+        """Kill a pod that only the runtime knows; there is no status to report."""
         pod = api_pod(running_pod)
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod, 1), "")
 
-    # -- a pod that has ended -----------------------------------------------------------------------------------
+    # -- SyncTerminatedPod --------------------------------------------------------------------------------------
 
     async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
         self.views.statuses.set_pod_status(pod, self.generator.generate(pod, status, terminal=True)[0])

@@ -1,1 +1,1 @@
-"""The kubelet's metrics: histograms, the text format, and durations that are measured in the trace."""
+"""The kubelet's metrics: definitions, histograms, durations measured in the trace, and the text format."""

@@ -1,6 +1,6 @@
-"""Calls of the runtime, and of real CNI plugins within them, from their records.
+"""Metrics of CRI calls and of CNI plugin executions, from their trace records.
 
-Calls that only read (lists, states) are not in the trace, and so not here.
+Read-only calls (lists, states) are not in the trace and so not counted.
 
 Mirrors: pkg/kubelet/kuberuntime/instrumented_services.go; containerd internal/cri/server/sandbox_run.go
 setupPodNetwork, sandbox_stop.go teardownPodNetwork
@@ -29,13 +29,13 @@ _NETWORK_OPERATIONS = {"ADD": "set_up_pod", "DEL": "tear_down_pod"}
 
 
 class RuntimeCalls:
-    """Of one kubelet; `runtime` are the measurements of containerd, which outlive it."""
+    """CRI calls of one kubelet. `runtime` holds containerd's metrics, which outlive the kubelet."""
 
     def __init__(self, measured: d.Measurements, runtime: d.Measurements) -> None:
         self._measured = measured
         self._runtime = runtime
         self._network, self._network_operations = runtime, d.OF_CONTAINERD
-        self._begun: dict[int, int] = {}  # record of a call -> its time
+        self._begun: dict[int, int] = {}  # record of a call -> its start time
         self._plugins: dict[
             str, dict[str, list[r.CniExec]]
         ] = {}  # pod -> command -> executions of the call in progress
@@ -56,7 +56,7 @@ class RuntimeCalls:
                 self._network_operation(_NETWORK_OPERATIONS[command], executions)
 
     def stepped(self, record: r.RuntimeStep) -> None:
-        """Beside docker, the kubelet itself calls plugins."""
+        """With docker, the kubelet itself executes CNI plugins."""
         if record.runtime == "docker":
             self._network, self._network_operations = self._measured, d.OF_KUBELET
 
@@ -65,7 +65,7 @@ class RuntimeCalls:
             self._plugins.setdefault(record.pod, {}).setdefault(record.command, []).append(record)
 
     def _network_operation(self, operation: str, executions: list[r.CniExec]) -> None:
-        """All plugins of all networks of a pod are measured as one."""
+        """All plugins of all networks of a pod count as one operation."""
         total, duration, errors = self._network_operations
         self._network.count(total, operation)
         self._network.observe(duration, sum(execution.took for execution in executions), operation)

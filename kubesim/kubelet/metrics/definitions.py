@@ -1,6 +1,7 @@
-"""The metrics that are measured in the trace: names, labels and buckets of kubelet v1.36 and containerd 2.3.
+"""The metrics measured in the trace: names, labels and buckets of kubelet v1.36 and containerd 2.3.
 
-containerd's library appends the unit to names that have it already, so `_total_total` and `_seconds_seconds` are right.
+containerd's library appends the unit to names that already end with it, so `_total_total` and `_seconds_seconds` are
+correct.
 
 Mirrors: pkg/kubelet/metrics/metrics.go; containerd internal/cri/server/metrics.go
 """
@@ -29,7 +30,7 @@ IMAGE_SIZES = (
 
 @value_object
 class Definition:
-    """A counter, or with `buckets` a histogram, with at most one label."""
+    """A counter, or a histogram if it has `buckets`, with at most one label."""
 
     name: str
     help: str
@@ -99,7 +100,7 @@ _CRI = "containerd_cri_network_plugin_operations"
 NETWORK_OPERATIONS, NETWORK_OPERATION, NETWORK_ERRORS = OF_CONTAINERD = _network_operations(
     f"{_CRI}_total_total", f"{_CRI}_duration_seconds_seconds", f"{_CRI}_errors_total_total"
 )
-# Where the kubelet calls plugins (v1.6 and v1.12), under the names that dockershim used since v1.18.
+# For kubelets that call plugins themselves (v1.6 and v1.12), with the metric names of dockershim v1.18.
 _KUBELET = "kubelet_network_plugin_operations"
 KUBELET_NETWORK_OPERATIONS, KUBELET_NETWORK_OPERATION, KUBELET_NETWORK_ERRORS = OF_KUBELET = _network_operations(
     f"{_KUBELET}_total", f"{_KUBELET}_duration_seconds", f"{_KUBELET}_errors_total"
@@ -107,7 +108,7 @@ KUBELET_NETWORK_OPERATIONS, KUBELET_NETWORK_OPERATION, KUBELET_NETWORK_ERRORS = 
 
 
 class Measurements:
-    """Values of the definitions above, since the start of one process."""
+    """Values of the metrics since the start of one process."""
 
     def __init__(self) -> None:
         self._counts: dict[Definition, dict[Labels, float]] = {}
@@ -126,7 +127,7 @@ class Measurements:
         samples[labels].observe(duration, times)
 
     def clear(self) -> None:
-        """The process starts again."""
+        """Reset all values: the process restarts."""
         self._counts.clear()
         self._histograms.clear()
 

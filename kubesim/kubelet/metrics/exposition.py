@@ -1,6 +1,6 @@
-"""Counters, gauges and histograms, and the text format in which Prometheus reads them.
+"""Counters, gauges, histograms, and the Prometheus text format.
 
-Durations are whole microseconds until they are written, so that a sum is exact and the same on every machine.
+Durations are whole microseconds until they are printed, so that sums are exact and the same on every machine.
 
 Mirrors: component-base/metrics; prometheus/common expfmt/text_create.go
 """
@@ -23,7 +23,7 @@ _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Each bound is the one before it times `factor`."""
+    """Bucket bounds; each is the previous one times `factor`."""
     bounds = [start]
     while len(bounds) < count:
         bounds.append(bounds[-1] * factor)
@@ -31,7 +31,7 @@ def exponential_buckets(start: float, factor: float, count: int) -> tuple[float,
 
 
 class Histogram:
-    """Counts durations by size. `bounds` are seconds, upper ends of the buckets; above the last one there is no end."""
+    """A histogram of durations. `bounds` are the upper ends of the buckets in seconds; the last bucket is unbounded."""
 
     __slots__ = ("_bounds", "_buckets", "_total")
 
@@ -41,12 +41,12 @@ class Histogram:
         self._total = 0
 
     def observe(self, duration: int, times: int = 1) -> None:
-        """Count a duration in microseconds; a value equal to a bound belongs below it."""
+        """Count a duration in microseconds; a bucket includes its upper bound."""
         self._buckets[bisect_left(self._bounds, duration / 1_000_000)] += times
         self._total += duration * times
 
     def samples(self, labels: Labels) -> Iterator[tuple[str, Labels, float]]:
-        """Suffix of the name, labels and value; a bucket counts all that is not above its bound."""
+        """Name suffix, labels and value. Buckets are cumulative."""
         count = 0
         for bound, observed in zip((*self._bounds, float("inf")), self._buckets, strict=True):
             count += observed
@@ -57,7 +57,7 @@ class Histogram:
 
 @value_object
 class Metric:
-    """One metric with its samples: labels -> value."""
+    """A metric with its samples: labels -> value."""
 
     name: str
     kind: Literal["gauge", "counter", "histogram"]
@@ -66,7 +66,7 @@ class Metric:
 
 
 def render_metrics(metrics: Iterable[Metric]) -> str:
-    """In the text format of Prometheus, by name, samples by their labels; a metric without samples is left out."""
+    """The metrics in the Prometheus text format, sorted by name and labels. A metric without samples is omitted."""
     lines: list[str] = []
     for metric in sorted(metrics, key=lambda metric: metric.name):
         if metric.samples:
@@ -79,7 +79,7 @@ def render_metrics(metrics: Iterable[Metric]) -> str:
 
 
 def by_instance(metrics: Iterable[tuple[str, Iterable[Metric]]]) -> list[Metric]:
-    """The metrics of several nodes as one: each sample has the name of its node, as a Prometheus would add it."""
+    """The merged metrics of several nodes; each sample gets an `instance` label, as Prometheus would add it."""
     merged: dict[str, Metric] = {}
     for node, own in metrics:
         for metric in own:
@@ -95,7 +95,7 @@ def _labels(labels: Labels) -> str:
 
 
 def format_value(value: float) -> str:
-    """A number in Go's format in its shortest form: 0.005, 12, 1.5e+06, +Inf."""
+    """A number in Go's shortest format: 0.005, 12, 1.5e+06, +Inf."""
     if value == float("inf"):
         return "+Inf"
     number = Decimal(repr(float(value))).normalize()

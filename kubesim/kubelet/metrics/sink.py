@@ -1,7 +1,6 @@
-"""A sink that measures what the trace shows of each kubelet: pod workers, starts of pods, status writes, pulls, calls.
+"""A trace sink that measures the metrics of each kubelet: pod workers, pod starts, status writes, pulls, calls.
 
-It is attached only when metrics are requested. A kubelet that ends takes its measurements with it; those of
-containerd end with containerd.
+It is attached only if metrics are requested. A kubelet's metrics end with its process, containerd's with containerd.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ENDED = re.compile(r"container \S+ ended with exit code")
 
 
 class MetricsSink:
-    """`find` gives a pod (`namespace/name`) as the API server has it."""
+    """Trace sink for metrics. `find` returns a pod (`namespace/name`) from the API server."""
 
     def __init__(self, find: Callable[[str], Pod | None], clock: LoopClock) -> None:
         self._find = find
@@ -55,7 +54,7 @@ class MetricsSink:
             self._runtimes[node].clear()
 
     def metrics(self, node: str, resyncs: int = 0) -> Iterator[Metric]:
-        """Of the kubelet of a node. `resyncs` of settled pods were counted and not executed: they take no time."""
+        """Metrics of a node's kubelet. `resyncs` of settled pods are counted but not executed, with duration 0."""
         agent = self._agents.get(node)
         if agent is not None:
             agent.count_resyncs(resyncs)
@@ -65,13 +64,13 @@ class MetricsSink:
 
 
 class _AgentMeasurements:
-    """Those of one kubelet since its start."""
+    """Metrics of one kubelet process."""
 
     def __init__(self, find: Callable[[str], Pod | None], clock: LoopClock, runtime: d.Measurements) -> None:
         self.measured = d.Measurements()
         self._resyncs = 0
-        self._changed: dict[str, int] = {}  # pod -> when it got its first status
-        self._pulls: dict[tuple[str, str], int] = {}  # pod, container -> when its pull was requested
+        self._changed: dict[str, int] = {}  # pod -> time of its first status
+        self._pulls: dict[tuple[str, str], int] = {}  # pod, container -> time its pull was requested
         self._workers = workers = WorkerDurations(self.measured)
         self._startup = startup = StartupLatency(self.measured, find, clock)
         calls = RuntimeCalls(self.measured, runtime)
@@ -107,7 +106,7 @@ class _AgentMeasurements:
             self._changed[record.pod] = record.t
 
     def _written(self, record: r.ApiWrite) -> None:
-        """Upstream keeps the time of the first status and never resets it, so later writes seem to take ever longer."""
+        """Upstream never resets the time of the first status, so later writes seem to take longer and longer."""
         start = self._changed.get(record.pod) if record.is_pod_status else None
         if start is not None:
             self.measured.observe(d.STATUS_SYNC, (record.t - start) // 1000 * 1000)  # whole milliseconds, as upstream

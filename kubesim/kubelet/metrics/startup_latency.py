@@ -1,7 +1,7 @@
-"""How long pods take to start, from their creation to the moment at which the kubelet sees that it has reported it.
+"""Pod startup latency: from the creation of a pod until the kubelet observes its running status at the API server.
 
-The service level indicator leaves out pulls and init containers. Upstream's surprises are kept: a failed pull ends with
-the next one that succeeds, and the time of an init container is lost when its sync starts the next one.
+The SLI excludes pulls and init containers. As upstream, a failed pull ends with the next successful pull, and an init
+container's time is dropped when its sync starts the next one.
 
 Mirrors: pkg/kubelet/util/pod_startup_latency_tracker.go
 """
@@ -26,28 +26,28 @@ EPHEMERAL_SOURCES = frozenset({"secret", "configMap", "downwardAPI", "emptyDir",
 
 @mutable
 class _Startup:
-    """What is known of a pod that has not started yet. Times are those of records."""
+    """A pod that has not started yet. Times are those of records."""
 
     is_mirror: bool
     pulls: list[tuple[int, int]] = field(default_factory=list)
     pulls_begun: list[int] = field(default_factory=list)
     init_runtime: int = 0
     init_begun: int | None = None
-    exited: list[tuple[int, int]] = field(default_factory=list)  # of init containers: record of the PLEG, moment
-    sync: int = 0  # the record that began the last sync
+    exited: list[tuple[int, int]] = field(default_factory=list)  # of init containers: PLEG record, time
+    sync: int = 0  # the record of the last sync's start
     written_running: bool = False
     measured: bool = False
 
 
 class StartupLatency:
-    """Of the pods of one kubelet. `find` gives a pod as the API server has it."""
+    """Startup latency of the pods of one kubelet. `find` returns a pod from the API server."""
 
     def __init__(self, measured: Measurements, find: Callable[[str], Pod | None], clock: LoopClock) -> None:
         self._measured = measured
         self._find = find
         self._clock = clock
         self._pods: dict[str, _Startup] = {}
-        self._ends: dict[tuple[str, str], int] = {}  # pod, container -> when it last ended
+        self._ends: dict[tuple[str, str], int] = {}  # pod, container -> time of its last exit
 
     def observed(self, record: r.ConfigUpdate) -> None:
         if record.source == "api" and record.op != "REMOVE":
@@ -70,7 +70,7 @@ class StartupLatency:
                 self._measured.observe(START_SLI, total - pulling_time(state.pulls) - state.init_runtime)
 
     def written(self, record: r.ApiWrite) -> None:
-        """The kubelet has written a status."""
+        """Handle a status write of the kubelet."""
         state = self._pods.get(record.pod)
         if state is not None and record.is_pod_status and not state.written_running:
             pod = self._find(record.pod)
@@ -78,7 +78,7 @@ class StartupLatency:
 
     def event(self, record: r.EventRecorded) -> None:
         state = self._pods.get(record.pod)
-        if state is None or state.is_mirror:  # a static pod's work is not counted as its mirror's
+        if state is None or state.is_mirror:  # the work for a static pod is not counted for its mirror pod
             return
         if record.reason == "Pulling":
             state.pulls_begun.append(record.t)
@@ -107,7 +107,7 @@ class StartupLatency:
             self._pods[record.pod].sync = record.seq
 
     def sync_ended(self, record: r.SyncEnd) -> None:
-        """SyncPod looks at all init containers that have exited after it has started those that come next."""
+        """SyncPod checks exited init containers after it has started the next ones."""
         state = self._pods.get(record.pod)
         if state is None or record.sync != "SyncPod":
             return
@@ -128,12 +128,12 @@ def has_started(pod: Pod) -> bool:
 
 
 def is_stateful(pod: Pod) -> bool:
-    """Whether a volume of the pod has a source that outlives it, or comes from elsewhere."""
+    """Whether a volume of the pod has a source that is persistent or external."""
     return any(volume.keys() - {"name"} - EPHEMERAL_SOURCES for volume in pod.spec.volumes)
 
 
 def pulling_time(pulls: list[tuple[int, int]]) -> int:
-    """The time in which at least one of the pulls was under way; they are in the order of their ends."""
+    """The time during which at least one pull was in progress. Pulls are sorted by end time."""
     total, end = 0, None
     for start, stop in pulls:
         if end is None or start > end:

@@ -1,7 +1,7 @@
-"""How long pod workers take, from the records of their updates and syncs.
+"""Durations of pod workers, from the records of their updates and syncs.
 
-The time counts from the update that led to a sync. Updates that come while a worker is busy become one, which keeps
-the oldest time of them; a kill has no time, and the update that it replaces loses its own.
+A duration starts at the update that caused the sync. Updates for a busy worker are merged and keep the oldest start. A
+kill has no start, and neither has the update that it replaces.
 
 Mirrors: pkg/kubelet/pod_workers.go UpdatePod (StartTime), podWorkerLoop; kubelet.go SyncPod (the first measurements)
 """
@@ -15,27 +15,27 @@ _RUNS = ("Pending", "Running")
 
 
 class WorkerDurations:
-    """Durations of the workers of one kubelet. Times are those of records."""
+    """Worker durations of one kubelet. Times are those of records."""
 
     def __init__(self, measured: Measurements) -> None:
         self._measured = measured
-        self._seen: dict[str, int] = {}  # pod -> when its source first gave it
-        self._updates: dict[str, list[r.WorkerUpdate]] = {}  # uid -> not yet taken up
-        self._syncs: dict[str, tuple[r.SyncBegin, int | None]] = {}  # uid -> under way, and since when it counts
+        self._seen: dict[str, int] = {}  # pod -> time when its source first sent it
+        self._updates: dict[str, list[r.WorkerUpdate]] = {}  # UID -> pending updates
+        self._syncs: dict[str, tuple[r.SyncBegin, int | None]] = {}  # UID -> sync in progress and its start
         self._phases: dict[str, str] = {}
-        self._finished: set[str] = set()  # uids whose worker has ended
+        self._finished: set[str] = set()  # UIDs of finished workers
 
     def first_seen(self, record: r.ConfigUpdate) -> None:
         if record.op == "ADD":
             self._seen.update(dict.fromkeys(record.pods, record.t))
 
     def updated(self, record: r.WorkerUpdate) -> None:
-        """Updates of a pod whose worker has ended are ignored, except one without a time, which starts it again."""
+        """Handle an update. For a finished worker it is ignored, unless it has no start: that restarts the worker."""
         if record.uid not in self._finished:
             self._updates.setdefault(record.uid, []).append(record)
 
     def begun(self, record: r.SyncBegin) -> None:
-        """Changes after the update that the worker took (the cause of the sync) are for the next sync."""
+        """Handle the start of a sync. Updates later than the one that caused it count for the next sync."""
         self._finished.discard(record.uid)
         waiting = self._updates.get(record.uid, [])
         taken = [update for update in waiting if update.seq <= (record.cause or 0)]
@@ -46,7 +46,7 @@ class WorkerDurations:
             self._measured.observe(WORKER_START, record.t - seen)
 
     def status_set(self, record: r.StatusSet) -> None:
-        """SyncPod measures when a pod runs, and when it has no status yet."""
+        """SyncPod measures when a pod runs for the first time, and when it has no status yet."""
         phases = (self._phases.get(record.uid), record.phase)
         self._phases[record.uid] = record.phase
         sync, _ = self._syncs.get(record.uid, (None, None))

@@ -1,1 +1,1 @@
-"""The node itself: registration, lease, conditions, graceful shutdown."""
+"""The Node object: registration, lease, conditions; and graceful shutdown."""

@@ -1,8 +1,7 @@
-"""The node's conditions at the API server: Ready, and the three kinds of pressure; what device plugins offer; and the
-kubelet's version.
+"""The node's status: Ready and pressure conditions, device plugin resources, kubelet version.
 
-The desired conditions are a function of the node's health; `NodeStatusUpdater` computes them every ten seconds, and
-writes changes. A heartbeat alone is not written: nothing in a run depends on its time.
+The conditions are a pure function of the node's health. `NodeStatusUpdater` computes them every ten seconds and writes
+changes. It skips writes that only update the heartbeat time, because nothing in a run depends on it.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
 ReadyCondition; kubelet_node_status.go syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus
@@ -38,7 +37,7 @@ REQUIRED_CAPACITIES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 @value_object
 class _Words:
-    """Reason, message and event of a pressure condition that is true, and of one that is not."""
+    """Reason, message and Event of a pressure condition, for true and for false."""
 
     pressure: tuple[str, str, str]
     none: tuple[str, str, str]
@@ -62,8 +61,9 @@ _PRESSURE: Mapping[str, _Words] = {
 
 @value_object
 class NodeHealth:
-    """The pressure conditions that hold, why the node is not ready (empty texts: nothing), the attached volumes in
-    use, the resources of device plugins, and the kubelet that reports (None: as it registered)."""
+    """Health of a node: its pressure conditions, the reasons why it is not ready (empty: ready), its attached volumes,
+    its device resources, and the reporting kubelet (None: as registered).
+    """
 
     pressure: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class NodeHealth:
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
-    """The desired node, and the Events about its changed conditions."""
+    """The node with current conditions, and the Events about changed conditions."""
     known = {condition.type: condition for condition in node.status.conditions}
     events: list[str] = []
     for type, words in _PRESSURE.items():
@@ -130,7 +130,7 @@ def missing_capacities(node: Node) -> str:
 
 
 def aggregate(problems: tuple[str, ...]) -> str:
-    """Several errors in Go's format together: `[one, two]`; what is itself such a list is opened."""
+    """Aggregated errors in Go's format: `[one, two]`; nested lists are flattened."""
     texts: dict[str, None] = {}
     for problem in filter(None, problems):
         opened = problem[1:-1].split(", ") if problem.startswith("[") and problem.endswith("]") else [problem]
@@ -139,7 +139,7 @@ def aggregate(problems: tuple[str, ...]) -> str:
 
 
 def has_changed(old: Node, new: Node) -> bool:
-    """Whether there is more to report than that the node is still alive."""
+    """Whether the status differs in more than the heartbeat time."""
 
     def reported(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
@@ -153,7 +153,7 @@ def has_changed(old: Node, new: Node) -> bool:
 
 
 class NodeStatusUpdater:
-    """`health` is called at each update; `is_changing` says that it may change with time alone."""
+    """Writes the node status. `health` is called for each update; `is_changing`: it can change with time alone."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class NodeStatusUpdater:
         node_name: str,
         health: Callable[[], NodeHealth],
         is_changing: Callable[[], bool],
-        tell: Callable[[str, str, str], None],
+        emit: Callable[[str, str, str], None],
         stream: Stream,
         *,
         period: int = UPDATE_PERIOD,
@@ -175,7 +175,7 @@ class NodeStatusUpdater:
         self._node_name = node_name
         self._health = health
         self._is_changing = is_changing
-        self._tell = tell
+        self._emit = emit
         self._stream = stream
         self._period = period
         self._jitter = UPDATE_JITTER if jitter else 0.0
@@ -195,7 +195,7 @@ class NodeStatusUpdater:
             ticker.stop()
 
     async def update(self) -> bool:
-        """Bring the API server up to date, now; whether it was not, or could not be asked."""
+        """Update the API server now; true if it was outdated or unreachable."""
         async with self._lock:
             for number in range(UPDATE_TRIES):
                 try:
@@ -207,12 +207,12 @@ class NodeStatusUpdater:
         return True
 
     async def _try_update(self, number: int) -> bool:
-        """The first try starts from the node that an informer knows, the others ask the API server."""
+        """One attempt. The first starts from the informer's Node, later ones read it from the API server."""
         now, client, name = self._clock.wall(), self._client, self._node_name
         old = await client.get_node(name) if number else client.known_node(name)
         new, events = with_conditions(old, self._health(), now)
         for event in events:
-            self._tell("Normal", event, f"Node {self._node_name} status is now: {event}")
+            self._emit("Normal", event, f"Node {self._node_name} status is now: {event}")
         if not has_changed(old, new):
             return False
         await client.patch_node_status(name, old, new, lambda: self._record_write(new))

@@ -1,7 +1,7 @@
-"""What the agent does for the node as a whole: eviction under pressure, garbage collection of images and logs, graceful
-shutdown, and the node's conditions that report it.
+"""The managers that act on the whole node: eviction, garbage collection of images and logs, graceful shutdown, node
+status.
 
-Created by the agent if the node is measured (`NodeParts`); without measurements these parts cannot work.
+The kubelet creates them if the node provides stats (`NodeParts`), which they require.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class VolumesOnNode(Protocol):
 
 @value_object
 class NodeParts:
-    """What these parts need beside the rest of an agent."""
+    """The additional dependencies of the node managers."""
 
     stats: StatsProvider
     events: NodeEventRecorder
@@ -48,7 +48,7 @@ class NodeParts:
 
 @part
 class _Reclaim:
-    """Implements `NodeReclaim`."""
+    """Reclaims images and containers; implements `NodeReclaim`."""
 
     container_gc: ContainerGC
     image_gc: ImageGC
@@ -80,7 +80,7 @@ class NodeManagers:
         self._volumes = volumes
         self._runtime_state = runtime_state
         self._stats = stats
-        self.devices: DeviceManager | None = None  # if the node has device plugins
+        self.devices: DeviceManager | None = None  # set if the node has device plugins
         self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
         self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation)
         self.eviction = EvictionManager(

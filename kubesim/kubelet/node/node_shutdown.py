@@ -1,7 +1,7 @@
-"""Graceful node shutdown: before the machine shuts down its pods are ended, group by group, the least important first.
+"""Graceful node shutdown: terminates pods by priority group, lowest first, before the machine shuts down.
 
-Each group has its time; when its pods are gone, or the time is up, the next group follows. Until the end the node is
-not ready and admits nothing.
+The next group starts when all pods of a group have stopped or its period has passed. During the shutdown the node is
+NotReady and admits no pods.
 
 Mirrors: pkg/kubelet/nodeshutdown/nodeshutdown_manager.go podManager, migrateConfig, groupByPriority;
 nodeshutdown_manager_linux.go managerImpl
@@ -40,7 +40,7 @@ DEFAULT_PRIORITY = 0
 
 @value_object
 class ShutdownGracePeriod:
-    """The time for pods of at least this priority, and less than the next one's."""
+    """The grace period for pods of at least this priority and below the next group's."""
 
     priority: int
     grace_period_s: int
@@ -55,9 +55,9 @@ class ShutdownGroup:
 def shutdown_periods(
     requested: int, critical_pods: int, by_pod_priority: Iterable[ShutdownGracePeriod] = ()
 ) -> tuple[ShutdownGracePeriod, ...]:
-    """The groups from low to high priority; empty if nothing is configured, and then there is no graceful shutdown.
+    """The groups from low to high priority; empty if graceful shutdown is not configured.
 
-    `requested` and `critical_pods` are microseconds: the whole time, and the part at its end for critical pods.
+    `requested` and `critical_pods` are microseconds: the total period, and its final part for critical pods.
     """
     periods = tuple(by_pod_priority)
     if not periods and requested and 0 <= critical_pods <= requested:
@@ -69,7 +69,7 @@ def shutdown_periods(
 
 
 def group_by_priority(periods: Sequence[ShutdownGracePeriod], pods: Iterable[Pod]) -> list[ShutdownGroup]:
-    """Each pod in the group at or below its priority; those below the lowest go with the lowest."""
+    """Assign each pod to the group at or below its priority; pods below the lowest group join it."""
     groups = [ShutdownGroup(period) for period in periods]
     priorities = [period.priority for period in periods]
     for pod in pods:
@@ -87,7 +87,7 @@ def grace_period(pod: Pod, group: ShutdownGracePeriod) -> int:
 
 
 def terminated_status(generation: int) -> PodStatusFn:
-    """The status of a pod that ended for the shutdown; one that had succeeded stays so."""
+    """The status of a pod that the shutdown terminated; a succeeded pod keeps its status."""
 
     def change(status: PodStatus) -> PodStatus:
         status = with_disruption_target(status, MESSAGE, generation)
@@ -98,7 +98,7 @@ def terminated_status(generation: int) -> PodStatusFn:
 
 
 class NodeShutdown:
-    """`sync_node_status` reports immediately to the API server that the node is not ready."""
+    """The shutdown manager. `sync_node_status` immediately reports NotReady to the API server."""
 
     def __init__(
         self,
@@ -127,14 +127,14 @@ class NodeShutdown:
         return bool(self._periods)
 
     def problem(self) -> str:
-        """Why the node is not ready, if it is for this."""
+        """The NotReady reason during a shutdown; empty otherwise."""
         return SHUTTING_DOWN if self.shutting_down else ""
 
     def admit(self, pod: Pod) -> tuple[str, str]:
         return (NOT_ADMITTED_REASON, NOT_ADMITTED_MESSAGE) if self.shutting_down else ("", "")
 
     async def shut_down(self) -> None:
-        """The machine is about to go down; returns when the kubelet lets it."""
+        """Handle the shutdown signal; returns when the kubelet releases its inhibitor."""
         self._events.node_event("Normal", "NodeShutdown", "Shutdown manager detected shutdown event")
         self.shutting_down = True
         self._sync_node_status()
@@ -143,14 +143,15 @@ class NodeShutdown:
                 await self._kill_group(group)
 
     def cancel(self) -> None:
-        """The machine stays after all. Pods that were ended are not brought back."""
+        """Cancel the shutdown. Terminated pods do not come back."""
         self._events.node_event("Normal", "NodeShutdown", "Shutdown manager detected shutdown cancellation")
         self.shutting_down = False
 
     async def _kill_group(self, group: ShutdownGroup) -> None:
-        """All at once, until their volumes are unmounted too: the pod that serves a volume may be in a later group.
+        """Kill all pods of a group and wait until their volumes are unmounted: a later group may run the pod that
+        serves a volume.
 
-        Kills that take longer than the group's time continue beside the next group.
+        Kills that exceed the group's period continue while the next group runs.
         """
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         context = SyncContext()

@@ -1,4 +1,4 @@
-"""The node as its kubelet registers it, and the lease with which it says that it is alive.
+"""The Node object at registration, and the node's Lease (its heartbeat).
 
 Mirrors: pkg/kubelet/kubelet_node_status.go initialNode, nodestatus/setters.go; component-helpers lease controller.go
 """
@@ -27,7 +27,7 @@ from kubesim.runtime.allocation.swap import NodeSwap
 
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
-RENEWALS = 4  # while a lease lasts
+RENEWALS = 4  # per lease duration
 RENEW_JITTER = 0.04
 DEFAULT_CAPACITY: Mapping[str, str] = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi"}
 
@@ -50,7 +50,7 @@ def initial_node(
     provider_id: str = "",
     gates: FeatureGates = DEFAULT_GATES,
 ) -> Node:
-    """A healthy node without pods."""
+    """The Node of a healthy kubelet without pods."""
     name = settings.node_name
     own = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
     resources = {**DEFAULT_CAPACITY, "pods": str(settings.max_pods), **(capacity or {})}
@@ -95,7 +95,7 @@ def _swap(swap: NodeSwap | None, gates: FeatureGates) -> dict[str, object]:
 
 
 class Heartbeat(JitteredTicker):
-    """The lease of one node, renewed at each tick. The API server gets it when it is read (`lease`)."""
+    """The Lease of one node, renewed at each tick. The API server computes it on read (`lease`)."""
 
     def __init__(
         self, clock: LoopClock, node_name: str, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S
@@ -115,20 +115,20 @@ class Heartbeat(JitteredTicker):
         return NEVER
 
     def pause(self) -> int:
-        """Renew it no more. Returns when that was done last."""
+        """Stop renewing. Returns the time of the last renewal."""
         self.stop()
         self._is_paused = True
         return self.renewed_at
 
     def resume(self) -> None:
-        """Renew it now and from now on; does nothing if it was not paused."""
+        """Renew now and resume; does nothing if renewal was not paused."""
         if self._is_paused:
             self._is_paused = False
             self._renew(self._clock.now())
             self.reset(self.renewed_at + self._draw())
 
     def lease(self) -> ApiObject:
-        """The lease as the API server has it now."""
+        """The Lease as the API server currently has it."""
         return ApiObject.from_json(
             {
                 "apiVersion": "coordination.k8s.io/v1",

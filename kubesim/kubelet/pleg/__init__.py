@@ -1,1 +1,1 @@
-"""The pod lifecycle event generator: relists the runtime and compares."""
+"""The pod lifecycle event generator (PLEG): relists the runtime and compares."""

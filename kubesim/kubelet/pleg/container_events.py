@@ -1,4 +1,4 @@
-"""What a container event of the runtime means to the PLEG: whether it goes into the cache, and what is sent. Pure.
+"""Rules for a container event of the runtime in the evented PLEG: whether to cache its status, and what to send. Pure.
 
 Mirrors: pkg/kubelet/pleg/evented.go processCRIEvents, processCRIEvent
 """
@@ -12,17 +12,17 @@ from kubesim.values import value_object
 
 @value_object
 class EventMeaning:
-    """`sends` only counts if the event was newer than the cache."""
+    """What to do with a container event. `sends` applies only if the event was newer than the cache."""
 
     sends: tuple[EventType, ...] = ()
-    store: bool = False  # the pod as the event has it goes into the cache
-    forget: bool = False  # the pod is removed from the cache
+    store: bool = False  # store the event's pod status in the cache
+    forget: bool = False  # remove the pod from the cache
 
 
 def meaning_of(event: ContainerEventResponse) -> EventMeaning:
-    """An event without a sandbox is ignored: another event reports that the sandbox is gone.
+    """The handling of an event. An event without a sandbox is ignored: another event reports that the sandbox is gone.
 
-    After a container was deleted the cache keeps it, until the next event or relist of its pod.
+    A deleted container stays in the cache until the next event or relist of its pod.
     """
     if event.sandbox is None:
         return EventMeaning()

@@ -1,9 +1,8 @@
-"""The PLEG that is fed by container events of the runtime (gate EventedPLEG), beside a generic one that relists rarely.
+"""The evented PLEG (gate EventedPLEG): receives container events from the runtime, next to a generic PLEG that relists
+rarely.
 
-Every event carries the state of its pod, which goes into the cache unless something newer exists. The connection
-breaks when the runtime goes down, and is created again immediately: five failures, and the kubelet falls back to
-relisting
-every second for the rest of its life.
+Every event contains its pod's status, which is cached unless the cache is newer. The stream breaks when the runtime
+stops and is reopened immediately. After five failures the kubelet relists every second until it restarts.
 
 Mirrors: pkg/kubelet/pleg/evented.go EventedPLEG
 """
@@ -27,7 +26,7 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import replace
 
-RELIST_PERIOD = 300 * SECOND  # of the generic PLEG beside this one
+RELIST_PERIOD = 300 * SECOND  # of the generic PLEG that runs with this one
 RELIST_THRESHOLD = 10 * MINUTE
 MAX_STREAM_RETRIES = 5
 GLOBAL_CACHE_UPDATE_PERIOD = 5 * SECOND
@@ -36,7 +35,7 @@ Subscribe = Callable[[Callable[[ContainerEventResponse], object]], Coroutine[Any
 
 
 class EventedPleg:
-    """`fall_back` is the relist period and threshold of a generic PLEG that works alone."""
+    """The evented PLEG. `fall_back` is the relist period and threshold of the generic PLEG on its own."""
 
     def __init__(
         self,
@@ -59,14 +58,14 @@ class EventedPleg:
         self._incoming: Channel[ContainerEventResponse] = Channel("container event", EVENT_CAPACITY)
 
     def healthy(self, now: int) -> tuple[bool, str]:
-        """Whether the generic PLEG is, and whether the sync loop keeps up."""
+        """Whether the generic PLEG is healthy and the sync loop keeps up with events."""
         full = len(self._generic.events)
         if full == EVENT_CAPACITY:
             return False, f"EventedPLEG: pleg event channel capacity is full with {full} events"
         return self._generic.healthy(now)
 
     async def watch(self) -> None:
-        """Receive events until the connection has broken too often."""
+        """Receive events until the stream has broken too often."""
         self.in_use = True
         timestamps = self._update_global_cache()
         for _ in range(MAX_STREAM_RETRIES):
@@ -85,7 +84,7 @@ class EventedPleg:
             self._recorder.record(Note(text=text))
 
     def _update_global_cache(self) -> Ticker:
-        """Every 5 s, so that no worker waits for longer if an event is lost."""
+        """Update the cache's timestamp every 5 s, so that a lost event delays a worker by at most that long."""
         ticker = Ticker(self._clock, "global cache", GLOBAL_CACHE_UPDATE_PERIOD)
 
         def tick(moment: int) -> int:
@@ -99,7 +98,7 @@ class EventedPleg:
         return ticker
 
     async def process(self) -> None:
-        """Act on the events as they come."""
+        """Handle events as they arrive."""
         while True:
             event = await self._incoming.receive()
             if self.in_use:

@@ -1,10 +1,9 @@
-"""The pod lifecycle event generator: lists the pods of the runtime every second and sends events for what changed.
+"""The pod lifecycle event generator: relists the runtime every second and sends events for changes.
 
 It fills the pod-status cache that workers read and sends events to the sync loop. The first relist runs immediately,
-and
-each further one `period` after the end of the one before. In between, single pods are relisted on demand.
+later ones `period` after the previous one has finished. Single pods are relisted on demand.
 
-A relist takes `list_duration` and reads the runtime at the end of it, after everything else of that instant.
+A relist takes `list_duration`. It reads the runtime at its end, after all other events of that instant.
 
 Mirrors: pkg/kubelet/pleg/generic.go GenericPLEG
 """
@@ -35,14 +34,14 @@ REQUEST_CAPACITY = 200
 
 
 class PodLister(Protocol):
-    """The runtime calls of the PLEG. Each returns the state of the runtime at that instant."""
+    """The runtime calls of the PLEG. Each returns the current state of the runtime."""
 
     async def get_pods(self) -> dict[str, RuntimePod]: ...
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
 
 
-_CacheOutcome = Literal["updated", "failed", "ignored"]  # ignored: the cache has something newer
+_CacheOutcome = Literal["updated", "failed", "ignored"]  # ignored: the cache is newer
 
 
 @value_object
@@ -53,7 +52,7 @@ class _RelistRequest:
 
 
 class GenericPleg:
-    """`events` is what the sync loop reads."""
+    """The generic PLEG. The sync loop reads `events`."""
 
     def __init__(
         self,
@@ -68,7 +67,7 @@ class GenericPleg:
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.events: Channel[PodLifecycleEvent] = Channel("pleg", EVENT_CAPACITY)
-        self.on_dropped: Callable[[str], None] = lambda uid: None  # the change has no effect before the next resync
+        self.on_dropped: Callable[[str], None] = lambda uid: None  # the change takes effect at the next resync
         self._clock = clock
         self._runtime = runtime
         self._cache = cache
@@ -79,23 +78,23 @@ class GenericPleg:
         self._on_demand = gates.enabled("PLEGOnDemandRelist")
         self._keeps_addresses = gates.rules.keeps_addresses
         self._records = PodRecords()
-        self._reinspect: dict[str, int | None] = {}  # pods to inspect whatever their listing shows, and the cause
-        self._causes: dict[str, int | None] = {}  # of changes since the last listing, for the trace
+        self._reinspect: dict[str, int | None] = {}  # pods to inspect even if their listing is unchanged, and the cause
+        self._causes: dict[str, int | None] = {}  # causes of changes since the last listing, for the trace
         self._requests: Channel[_RelistRequest] = Channel("relist request", REQUEST_CAPACITY)
-        self._relists: Channel[None] = Channel("relist", 1)  # of all pods, before its time
+        self._relists: Channel[None] = Channel("relist", 1)  # requests to relist all pods early
         self._relist_time: int | None = None
         self.relist_intervals, self.relist_durations, self.pod_relist_durations = Histogram(), Histogram(), Histogram()
-        self.discarded = 0  # events
+        self.discarded = 0  # number of dropped events
         self._rank = clock.late_rank()
 
-    # -- what others ask ----------------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------------
 
     def pod_changed(self, uid: str) -> None:
-        """Note for the trace what caused a change in the runtime."""
+        """Store the cause of a runtime change for the trace."""
         self._causes[uid] = self._recorder.cause()
 
     def request_reinspect(self, uid: str) -> None:
-        """Inspect this pod at the next relist, also if its listing shows no change."""
+        """Inspect this pod at the next relist, even if its listing is unchanged."""
         self._reinspect[uid] = self._recorder.cause()
 
     def request_relist(self, uid: str) -> None:
@@ -104,16 +103,16 @@ class GenericPleg:
             self._requests.try_send(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
 
     def relist_now(self) -> None:
-        """Relist all pods before the period is over."""
+        """Relist all pods before the period has passed."""
         self._relists.try_send(None)
 
     def restart(self, period: int, threshold: int) -> None:
-        """Continue with another period and threshold, starting with an immediate relist."""
+        """Change period and threshold, and relist immediately."""
         self._period, self._threshold = period, threshold
         self.relist_now()
 
     def healthy(self, now: int) -> tuple[bool, str]:
-        """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
+        """Whether the last successful relist is recent enough; otherwise the kubelet's message."""
         if self._relist_time is None:
             return False, "pleg has yet to be successful"
         elapsed = now - self._relist_time
@@ -121,10 +120,10 @@ class GenericPleg:
             return True, ""
         return False, f"pleg was last seen active {duration(elapsed)} ago; threshold is {duration(self._threshold)}"
 
-    # -- when to relist -----------------------------------------------------------------------------------------
+    # -- relist schedule ----------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Relist forever. A relist of all pods that is due comes before one of a single pod."""
+        """Relist forever. A due relist of all pods precedes one of a single pod."""
         self._recorder.because(None)
         ticker = Ticker(self._clock, "relist", self._period + self._list_duration, lead=self._list_duration)
         ticker.on_skip = self._relisted
@@ -142,14 +141,15 @@ class GenericPleg:
                     await self.relist()
                     ticker.period = self._period + self._list_duration
                     ticker.reset(self._clock.now() + self._period)
-                elif self._relist_time is None or turn.item.moment > self._relist_time:  # else it has seen the pod
+                # else the full relist has covered the pod
+                elif self._relist_time is None or turn.item.moment > self._relist_time:
                     await self.relist_pod(turn.item.uid, turn.item.cause)
         finally:
             turns.close()
             ticker.stop()
 
     def _relisted(self, moment: int) -> None:
-        """A relist that began then has seen every pod; so have the skipped ones before it."""
+        """Mark every pod as relisted at that time, including skipped relists before it."""
         if self._relist_time is not None:
             interval = self._period + self._list_duration
             skipped = (moment - self._relist_time) // interval
@@ -161,7 +161,7 @@ class GenericPleg:
     # -- relisting ----------------------------------------------------------------------------------------------
 
     async def relist(self) -> bool:
-        """List all pods, cache what changed, send the events. True if the next relist would find the same."""
+        """List all pods, cache changes, send events. True if the next relist would find the same."""
         started = self._clock.now()
         if self._relist_time is not None:
             self.relist_intervals.observe(started - self._relist_time)
@@ -187,7 +187,7 @@ class GenericPleg:
         return not changed and not is_awaited
 
     async def relist_pod(self, uid: str, cause: int | None = None) -> None:
-        """Relist one pod. If it is gone nothing is sent: the next relist finds that out."""
+        """Relist one pod. If it is gone, no event is sent: the next relist finds that."""
         started = self._clock.now()
         await self._relist_pod(uid, started, cause)
         self.pod_relist_durations.observe(self._clock.now() - started)
@@ -205,9 +205,9 @@ class GenericPleg:
         self._cache.set_observed_time(uid, read_at)
 
     async def _list_delay(self, started: int) -> int:
-        """Wait while the runtime makes its list, then for all else of that instant.
+        """Wait for the runtime's list duration, then for all other events of that instant.
 
-        Returns the timestamp of what is read then.
+        Returns the timestamp of the listing.
         """
         read_at = started + self._list_duration
         if self._list_duration:
@@ -216,7 +216,7 @@ class GenericPleg:
         return read_at
 
     async def _reconcile(self, uid: str, read_at: int, cause: int | None) -> None:
-        """Compare a pod's two listings; if something happened inspect it, and send the events if that succeeds."""
+        """Compare the pod's two listings; if they differ, inspect it, and send the events if that succeeds."""
         old, current = self._records.old(uid), self._records.current(uid)
         events = compute_events(old, current)
         reinspect = uid in self._reinspect
@@ -236,7 +236,7 @@ class GenericPleg:
         pod = current or old
         name = f"{pod.namespace}/{pod.name}" if pod is not None else ""
         for event in events:
-            if event.type != "ContainerChanged":  # computed, but unused
+            if event.type != "ContainerChanged":  # the kubelet computes but never sends ContainerChanged
                 self.send(event, name, cause, event.why if self._recorder.on else "")
 
     async def update_cache(self, pod: RuntimePod) -> None:
@@ -257,7 +257,7 @@ class GenericPleg:
         return "updated" if is_new else "ignored"
 
     def send(self, event: PodLifecycleEvent, pod: str, cause: int | None, why: str) -> None:
-        """Send an event to the sync loop, or drop it if the loop does not keep up."""
+        """Send an event to the sync loop; drop it if the channel is full."""
         if self._recorder.on:
             full = len(self.events) >= EVENT_CAPACITY
             seq = self._recorder.record(

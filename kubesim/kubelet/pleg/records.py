@@ -1,6 +1,6 @@
-"""The PLEG's memory and its judgement: the old and the new state of each pod, and the events for the differences.
+"""Pod records of the PLEG: the old and the current listing of each pod, and the events for the differences.
 
-Pure: `generic.py` lists the runtime, hands the listing in and sends what comes out.
+Pure: `generic.py` lists the runtime, passes the listing in and sends the events.
 
 Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, getPodIPs; pkg/kubelet/pleg/pleg.go
 """
@@ -32,7 +32,7 @@ _NOW = {
 
 @value_object
 class PodLifecycleEvent:
-    """A change of a pod. `data` is the id of the container or sandbox as listed; `cause` the event's trace record."""
+    """A change of a pod. `data` is the listed id of the container or sandbox; `cause` is the trace record."""
 
     uid: str
     type: EventType
@@ -51,16 +51,16 @@ class PodLifecycleEvent:
 
 
 class PodRecords:
-    """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
+    """Each pod at its last sent events (old), and in the latest listing (current)."""
 
     def __init__(self) -> None:
-        self._known: dict[str, int] = {}  # every pod with a record, and a number in the order first seen
+        self._known: dict[str, int] = {}  # every recorded pod, numbered by first appearance
         self._seen = 0
         self._old: dict[str, RuntimePod] = {}
         self._current: dict[str, RuntimePod] = {}
 
     def set_current(self, pods: Mapping[str, RuntimePod]) -> None:
-        """A full listing, by uid: pods that are not in it have gone. Of those that are new, the newest are first."""
+        """Replace all current records. Pods not in the listing are gone; new pods are ordered newest first."""
         self._current = dict(pods)
         new = [self._current[uid] for uid in self._current if uid not in self._known]
         for pod in sorted(new, key=_CREATED_AT, reverse=True):
@@ -72,12 +72,12 @@ class PodRecords:
             self._known[uid] = self._seen
 
     def set_current_pod(self, pod: RuntimePod) -> None:
-        """A listing of one pod says nothing about the others."""
+        """Replace the current record of one pod; other pods keep theirs."""
         self._current[pod.uid] = pod
         self._see(pod.uid)
 
     def to_reconcile(self, reinspect: AbstractSet[str]) -> list[str]:
-        """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
+        """Pods with a changed listing or a requested inspection, in order of first appearance."""
         old = self._old.get
         found = {uid for uid, now in self._current.items() if (before := old(uid)) is not now and before != now}
         found |= self._known.keys() - self._current.keys()
@@ -91,7 +91,7 @@ class PodRecords:
         return self._current.get(uid)
 
     def update(self, uid: str) -> None:
-        """The events of this pod are sent: its current record becomes the old one."""
+        """The pod's events are sent: the current record becomes the old one."""
         current = self._current.get(uid)
         if current is not None:
             self._old[uid] = current
@@ -101,7 +101,7 @@ class PodRecords:
 
 
 def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[PodLifecycleEvent]:
-    """What happened between two listings of a pod, container by container: the old listing's first, then new ones."""
+    """The events between two listings of a pod, by container: those of the old listing first, then new ones."""
     before, after = _by_id(old), _by_id(current)
     events: list[PodLifecycleEvent] = []
     uid = old.uid if old is not None else current.uid if current is not None else ""
@@ -115,7 +115,7 @@ def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[P
 
 
 def keep_pod_ips(status: RuntimePodStatus, cached: RuntimePodStatus | None) -> tuple[str, ...]:
-    """The addresses to cache: a pod without a ready sandbox keeps those it had (None: nothing usable is cached)."""
+    """The addresses to cache: a pod without a ready sandbox keeps its previous addresses (None: no usable entry)."""
     if status.ips or cached is None or any(sandbox.ready for sandbox in status.sandboxes):
         return status.ips
     return cached.ips
@@ -133,7 +133,7 @@ def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
 def _state(container: ListedContainer | None) -> State:
     if container is None:
         return "non-existent"
-    # The kubelet ignores a container that is only created: it counts as unknown.
+    # The kubelet treats a created container as unknown.
     return "unknown" if container.state == "created" else container.state
 
 
@@ -146,5 +146,5 @@ def _event_types(was: State, now: State) -> tuple[EventType, ...]:
         return ("ContainerDied",)
     if now == "unknown":
         return ("ContainerChanged",)
-    # The death of a dead container was reported before.
+    # The death of an exited container was reported before.
     return ("ContainerRemoved",) if was == "exited" else ("ContainerDied", "ContainerRemoved")

@@ -1,1 +1,1 @@
-"""Probes: one worker per probe of a container, their verdicts, and how each kind of probe is run."""
+"""Probes: one worker per probe of a container, the results, and the probe handlers."""

@@ -1,6 +1,6 @@
-"""The four kinds of probe handlers: a command in it, a GET, a TCP connection, a gRPC health check.
+"""The four probe handlers: exec, httpGet, tcpSocket, grpc.
 
-Each function is one attempt and returns a `ProbeAnswer`; the prober decides whether to retry and what to record.
+Each function makes one attempt and returns a `ProbeAnswer`; the prober decides whether to retry and what to record.
 
 Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/prober.go, cri-client's ExecSync
 """
@@ -31,7 +31,7 @@ from kubesim.runtime.network.node_network import (
 from kubesim.runtime.protocol import CallContext, DeadlineExceeded, Runtime
 from kubesim.values import value_object
 
-MAX_OUTPUT = 10 * 1024  # bytes of a command's output or a response's body that are looked at
+MAX_OUTPUT = 10 * 1024  # bytes of a command's output or a response's body that are kept
 MAX_REDIRECTS = 10
 _REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -42,7 +42,7 @@ GRPC_MAX_DELAY = 120 * SECOND
 
 @value_object
 class ProbeAnswer:
-    """How one try ended. An `error` means that the probe itself could not be carried out."""
+    """The outcome of one attempt. An `error` means that the probe could not run."""
 
     result: Literal["success", "warning", "failure", "unknown"]
     output: str = ""
@@ -57,7 +57,7 @@ def cut(output: bytes) -> str:
 
 
 def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[str, ...]:
-    """$(NAME) from the values written in the manifest, $$ for a dollar sign; an unknown name stays as it is."""
+    """Expand $(NAME) with values written in the manifest, and $$ to a dollar sign; unknown names stay unchanged."""
     if "$" not in "".join(command):
         return command
     values = {variable.name: variable.value for variable in env}
@@ -72,7 +72,7 @@ async def exec_probe(
     timeout: int,
     context: CallContext | None = None,
 ) -> ProbeAnswer:
-    """`container_id` is the runtime's own. The output is stdout and then stderr, not as they came."""
+    """Run a command. `container_id` is the runtime's id. The output is stdout followed by stderr, not interleaved."""
     command = words
     try:
         command = expand_static(words, env)
@@ -97,7 +97,7 @@ async def tcp_probe(network: NodeNetwork, host: str, port: int, timeout: int) ->
 
 
 async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> ProbeAnswer:
-    """A failed exchange is a failure; only a body that cannot be read completely is an error, and retried."""
+    """Send a GET. A failed exchange is a failure; only an incomplete body is an error, which is retried."""
     try:
         response = await http_get(network, clock, request, timeout)
     except BodyError as error:
@@ -113,7 +113,7 @@ async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeReques
 
 
 async def http_get(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> HttpResponse:
-    """A GET that follows redirects on the same host, but to no other, all within one timeout (0: none)."""
+    """A GET that follows redirects on the same host only, within one timeout (0: none)."""
     deadline = clock.now() + timeout
     first_host = request.host
     requests = 0
@@ -139,7 +139,7 @@ async def _exchange(network: NodeNetwork, request: NodeRequest, timeout: int) ->
     except BodyError:
         raise
     except (ConnectTimeout, ResponseTimeout) as error:
-        # Go's client does not say how far it came: the connection and the headers have one deadline.
+        # Go's client reports one timeout for the connection and the headers together.
         problem = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         raise NetworkError(f"Get {quoted(request.url)}: {problem}") from error
     except NetworkError as error:
@@ -166,7 +166,7 @@ async def grpc_probe(
 async def _health(
     network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int, tls: bool
 ) -> str:
-    """gRPC continues dialling until its time is up: a refused connection, too, is reported only then."""
+    """gRPC retries the connection until the timeout, so even a refused connection is reported only then."""
     deadline = clock.now() + timeout
     pause = float(GRPC_BASE_DELAY)
     while (left := deadline - clock.now()) > 0:

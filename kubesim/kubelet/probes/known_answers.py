@@ -1,4 +1,4 @@
-"""The prober of a kubelet whose containers stand for real ones: their probes answer as those of the real ones do."""
+"""A prober that uses the probe results of the real containers that a run simulates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.types import ProbeResult
 
-# The real container's answer, "wait" while it is unknown, or None: probe the simulated container itself.
+# The real container's result, "wait" while it is unknown, or None: probe the simulated container.
 KnownAnswer = Callable[[WorkerSubject, PodStatus], Literal["success", "failure", "wait"] | None]
 
 

@@ -1,8 +1,8 @@
-"""The probe manager: keeps a worker for every probe of every regular container and sidecar of the pods it was given.
+"""The probe manager: runs a worker for every probe of every regular container and sidecar.
 
-SyncPod adds pods, termination stops liveness and startup first and the rest later, housekeeping cleans up. The status
-generation takes what it needs from here as data (`workers_of`, the results' `by_id`, `start`) and returns afterwards
-which workers to trigger (readiness_workers_to_trigger).
+SyncPod adds pods, termination stops liveness and startup probes first and the rest later, housekeeping cleans up. The
+status generation reads its data (`workers_of`, the results' `by_id`, `start`) and returns the readiness workers to
+trigger (readiness_workers_to_trigger).
 
 Mirrors: pkg/kubelet/prober/prober_manager.go
 """
@@ -26,12 +26,12 @@ from kubesim.trace import Recorder
 REMOVE_ORDER: tuple[ProbeType, ...] = ("readiness", "liveness", "startup")
 STOPPED_BY_TERMINATION: tuple[ProbeType, ...] = ("liveness", "startup")
 
-WorkerName = tuple[str, ProbeType]  # container name, probe
+WorkerName = tuple[str, ProbeType]  # container name, probe type
 _NO_WORKERS: frozenset[WorkerName] = frozenset()
 
 
 class ProbeManager:
-    """Workers are kept by pod and in the order they were created, so that everything done to several has one order."""
+    """Workers by pod, in order of creation, so that operations on several workers have a fixed order."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ProbeManager:
         }
         self._tasks = tasks
         self._workers: dict[str, dict[WorkerName, ProbeWorker]] = {}
-        self._names: dict[str, frozenset[WorkerName]] = {}  # what workers_of answers, until it changes
+        self._names: dict[str, frozenset[WorkerName]] = {}  # cache of workers_of
         self._environment = WorkerEnvironment(
             clock=clock,
             recorder=recorder,
@@ -73,7 +73,7 @@ class ProbeManager:
         )
 
     def add_pod(self, pod: Pod, context: CallContext | None = None) -> None:
-        """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
+        """Start the pod's workers. As upstream, an existing worker ends the loop: the others exist too."""
         workers, gates = self._workers.get(pod.metadata.uid, {}), self._environment.gates
         if not gates.rules.sync_cancels_exec_probes:
             context = None
@@ -93,11 +93,11 @@ class ProbeManager:
         return workers
 
     def stop_liveness_and_startup(self, pod: Pod) -> None:
-        """The pod is being terminated. Sidecars' workers continue: they end with `remove_pod`."""
+        """The pod is terminating. Sidecars keep their workers until `remove_pod`."""
         self._stop(pod, pod.spec.containers, STOPPED_BY_TERMINATION)
 
     def remove_pod(self, pod: Pod) -> None:
-        """Stop everything of the pod."""
+        """Stop all workers of the pod."""
         self._stop(pod, _probed_containers(pod), REMOVE_ORDER)
 
     def _stop(self, pod: Pod, containers: Collection[Container], probe_types: tuple[ProbeType, ...]) -> None:
@@ -111,21 +111,21 @@ class ProbeManager:
                     worker.stop()
 
     def cleanup_pods(self, may_run: Callable[[str], bool]) -> None:
-        """Stop the workers of pods that cannot be running (by uid)."""
+        """Stop the workers of pods that cannot be running (by UID)."""
         for uid, workers in self._workers.items():
             if not may_run(uid):
                 for worker in workers.values():
                     worker.stop()
 
     def trigger_readiness(self, uid: str, container_name: str) -> bool:
-        """The side effect of UpdatePodStatus: a started container without a good readiness verdict is probed now."""
+        """Probe readiness now for started containers that are not ready, after a status update (as upstream)."""
         if not self._environment.gates.rules.probes_started_containers:
             return False
         worker = self._workers.get(uid, {}).get((container_name, "readiness"))
         return worker is not None and worker.trigger()
 
     def workers_of(self, uid: str) -> frozenset[WorkerName]:
-        """The workers a pod has, as the status generation wants them."""
+        """The workers of a pod, in the form that the status generation reads."""
         names = self._names.get(uid)
         if names is None:
             workers = self._workers.get(uid)
@@ -139,7 +139,7 @@ class ProbeManager:
             yield from workers.values()
 
     def _remove_worker(self, worker: ProbeWorker) -> None:
-        """Called by a worker when it ends."""
+        """Called by a worker when it exits."""
         uid = worker.subject.pod.metadata.uid
         workers = self._workers[uid]
         del workers[worker.subject.container.name, worker.subject.probe_type]

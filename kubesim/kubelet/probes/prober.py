@@ -1,6 +1,6 @@
-"""Runs a probe: up to three tries where a try itself fails, and an event for every answer that is not plain success.
+"""The prober: runs a probe with up to three attempts, and emits an Event for every result except plain success.
 
-Called by the workers when a probe is due.
+Workers call it when a probe is due.
 
 Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
 """
@@ -30,12 +30,12 @@ WARNING = "Warning"
 CONTAINER_UNHEALTHY = "Unhealthy"
 CONTAINER_PROBE_WARNING = "ProbeWarning"
 
-# Called before each probe, with the container id and the time that the node's clock shows.
+# Called before each probe with the container id and the time on the node's clock.
 ProbeListener = Callable[[WorkerSubject, PodStatus, str, int], None]
 
 
 class Prober:
-    """One per kubelet."""
+    """The prober of one kubelet."""
 
     _gates: FeatureGates = DEFAULT_GATES
     _listener: ProbeListener | None = None
@@ -57,7 +57,7 @@ class Prober:
         self._listener = listener
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
-        """The result; None if the probe could not be carried out, in which case nothing is concluded."""
+        """The result; None if the probe could not run, which leaves the previous result unchanged."""
         if self._listener is not None:
             self._listener(subject, status, container_id, self._clock.wall())
         for _ in range(MAX_PROBE_RETRIES):
@@ -87,7 +87,7 @@ class Prober:
     def run_probe(
         self, subject: WorkerSubject, status: PodStatus, container_id: str
     ) -> Coroutine[Any, Any, ProbeAnswer]:
-        """One try of whichever handler the probe has. Raises BadRequest, before there is anything to await."""
+        """One attempt with the probe's handler. Raises BadRequest before the first await."""
         spec, container = subject.spec, subject.container
         timeout = spec.timeout_seconds * SECOND
         if spec.exec is not None:

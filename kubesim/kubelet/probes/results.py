@@ -1,6 +1,6 @@
-"""The verdicts of one kind of probe, by container id, and the channel that notifies the sync loop when one changes.
+"""Results of one probe type by container id, and the channel that notifies the sync loop of changes.
 
-The workers write here; the status generation and compute_pod_actions read `by_id` as data.
+Workers write the results; the status generation and compute_pod_actions read `by_id`.
 
 Mirrors: pkg/kubelet/prober/results/results_manager.go
 """
@@ -21,7 +21,7 @@ CAPACITY = 20
 
 @value_object
 class Update:
-    """A verdict that differs from the one before. `cause` is the trace record that says so."""
+    """A changed result. `cause` is its trace record."""
 
     container_id: str
     result: ProbeResult
@@ -30,25 +30,25 @@ class Update:
 
 
 class ResultsManager:
-    """One for each of liveness, readiness and startup."""
+    """Results of one probe type (liveness, readiness or startup)."""
 
     def __init__(self, probe_type: ProbeType) -> None:
         self.probe_type = probe_type
         self.updates: Channel[Update] = Channel(probe_type, CAPACITY)
         self._cache: dict[str, ProbeResult] = {}
-        self.by_id: Mapping[str, ProbeResult] = MappingProxyType(self._cache)  # live
+        self.by_id: Mapping[str, ProbeResult] = MappingProxyType(self._cache)  # a live view
 
     def store(self, container_id: str, result: ProbeResult) -> bool:
-        """Keep a verdict; True if it is news, which the caller then has to `announce`."""
+        """Store a result; true if it changed: the caller must then `announce` it."""
         if self._cache.get(container_id) == result:
             return False
         self._cache[container_id] = result
         return True
 
     def announce(self, update: Update) -> Coroutine[Any, Any, None]:
-        """Tell the sync loop; waits while it is twenty updates behind, as upstream does."""
+        """Notify the sync loop; blocks while twenty updates are pending, as upstream does."""
         return self.updates.send(update)
 
     def remove(self, container_id: str) -> None:
-        """Forget a container, without notifying listeners."""
+        """Remove a container's result without notifying listeners."""
         self._cache.pop(container_id, None)

@@ -1,6 +1,6 @@
-"""A probe worker: one task that probes one container, period after period, until it is stopped or has nothing to probe.
+"""A probe worker: a task that probes one container periodically until it is stopped or has nothing left to probe.
 
-The decisions are in worker_rules.py; here is the loop around them.
+worker_rules.py decides; this module runs the loop.
 
 Mirrors: pkg/kubelet/prober/worker.go run, stop, doProbe
 """
@@ -22,35 +22,35 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import ProbeOutcome
 from kubesim.values import value_object
 
-DEFAULT_PERIOD = 10  # seconds; the API's default, for a pod that came without its defaults
+DEFAULT_PERIOD = 10  # seconds; the API's default, for pods without defaulted fields
 
 _FRESH = ProbeWorkerState()
 _NOTHING_YET = Turn(_FRESH, "wait")
 
 
 class RunsProbes(Protocol):
-    """The prober, as a worker sees it."""
+    """The prober's interface for workers."""
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None: ...
 
 
 @value_object
 class WorkerEnvironment:
-    """What all workers of a kubelet share."""
+    """Shared dependencies of all workers of a kubelet."""
 
     clock: LoopClock
     recorder: Recorder
     prober: RunsProbes
-    pod_status: Callable[[str], PodStatus | None]  # the status manager's, by uid
+    pod_status: Callable[[str], PodStatus | None]  # the status manager's status, by UID
     randomness: Randomness
     kubelet_start: int
-    jitter: bool = True  # False: no random wait of the first probe after a kubelet's start
+    jitter: bool = True  # False: no random delay of the first probe after the kubelet starts
     node: str = ""
     gates: FeatureGates = DEFAULT_GATES
 
 
 class ProbeWorker:
-    """`stop` and `trigger` never wait; a probe under way is always finished first."""
+    """A worker. `stop` and `trigger` never block; a probe in progress always finishes first."""
 
     def __init__(
         self,
@@ -61,19 +61,19 @@ class ProbeWorker:
     ) -> None:
         self.subject = subject
         self.state = _FRESH
-        self.results: dict[ProbeResult, int] = {}  # how often it answered what
+        self.results: dict[ProbeResult, int] = {}  # number of probes by result
         self._results = results
         self._environment = environment
         self._removed = removed
         self._uid = subject.pod.metadata.uid
-        self._status: PodStatus | None = None  # the pod's, as it was when this turn began
-        self._settled_with: PodStatus | None = None  # while this is the pod's status, every turn is as the last one
+        self._status: PodStatus | None = None  # the pod's status at the start of this turn
+        self._settled_with: PodStatus | None = None  # while the pod has this status, every turn repeats the last one
         self._last_turn = _NOTHING_YET
         self._stop: Channel[None] = Channel("stop of a probe worker", 1)
         self._manual: Channel[int | None] = Channel("manual trigger of a probe worker", 1)  # the cause, for the trace
 
     def stop(self) -> None:
-        """Safe to call more than once; the worker cleans up after itself."""
+        """Stop the worker; can be called more than once. The worker cleans up after itself."""
         self._stop.try_send(None)
 
     def trigger(self) -> bool:
@@ -87,14 +87,14 @@ class ProbeWorker:
             "probe", subject.pod.metadata.uid, subject.container.name, subject.probe_type
         )
         period = (subject.spec.period_seconds or DEFAULT_PERIOD) * SECOND
-        # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
+        # A kubelet that just started would run all its probes at once. A worker cannot be stopped during this sleep.
         is_new = period > clock.wall() - environment.kubelet_start
         if environment.jitter and (is_new or not environment.gates.rules.probes_started_containers):
             await clock.sleep(int(stream.random() * period))
         ticker = None
         try:
             turn = self._next_turn()
-            if turn.next == "end":  # so do most that are made for a container that has ended: they never tick
+            if turn.next == "end":  # most workers for exited containers end here, before their first tick
                 await self._carry_out(turn)
                 return
             ticker = Ticker(clock, "tick of a probe worker", period)
@@ -104,7 +104,7 @@ class ProbeWorker:
                 if selected.channel is self._stop:
                     break
                 if selected.channel is self._manual:
-                    ticker.reset()  # the period counts from here
+                    ticker.reset()  # the period restarts here
                     environment.recorder.because(selected.item)
                 else:
                     environment.recorder.because(None)
@@ -118,18 +118,18 @@ class ProbeWorker:
             self._removed(self)
 
     def _idle_until(self, turn: Turn, ticker: Ticker) -> int:
-        """A probe with the same result as before changes nothing for others: only this worker's next tick matters."""
+        """A probe with an unchanged result affects nothing else: only the worker's next tick matters."""
         if turn.writes or turn.next == "end":
             return 0
         waits_for_status = turn.next == "wait" and not self.subject.spec.initial_delay_seconds
         return NEVER if waits_for_status else ticker.due
 
     async def do_probe(self) -> bool:
-        """One turn; false when it was the last."""
+        """Run one turn; false if it was the last."""
         return await self._carry_out(self._next_turn())
 
     async def _carry_out(self, turn: Turn) -> bool:
-        """False = the worker's work is over."""
+        """Execute a turn; false if the worker is finished."""
         for write in turn.writes:
             if self._is_news(write):
                 await self._announce(write)
@@ -158,15 +158,15 @@ class ProbeWorker:
             self.subject, before, status, environment.clock.wall(), environment.kubelet_start, environment.gates
         )
         self.state = turn.state
-        self._last_turn = Turn(turn.state, turn.next) if turn.writes else turn  # what is written once is known
-        # It continues probing until the container is on hold. An initial delay ends by itself; all else that makes a
-        # worker wait ends with another status.
+        self._last_turn = Turn(turn.state, turn.next) if turn.writes else turn  # the written results are known
+        # Keep probing unless the worker must wait. An initial delay ends by itself; any other wait ends with a status
+        # change.
         settled = turn.next == "probe" or (turn.next == "wait" and not self.subject.spec.initial_delay_seconds)
         self._settled_with = status if settled and turn.state is before else None
         return turn
 
     def _is_news(self, write: Write) -> bool:
-        """Store the verdict, or remove it; a changed one must be announced."""
+        """Store or remove the result; true if the change must be announced."""
         is_news = write.result is not None and self._results.store(write.container_id, write.result)
         if write.result is None:
             self._results.remove(write.container_id)

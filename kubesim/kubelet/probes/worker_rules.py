@@ -1,7 +1,7 @@
-"""What a probe worker does when its turn comes, and what a probe's answer means: the pure half of a worker.
+"""The rules of a probe worker as pure functions: whether to probe now, and how a result counts.
 
-`before_probe` looks at the pod's status and says wait, end or probe; `after_probe` counts the answer against the
-thresholds. Both return the worker's next state and the verdicts to write, in order, each with its reason in words.
+`before_probe` decides from the pod's status whether to wait, end or probe. `after_probe` counts the result against the
+thresholds. Both return the worker's next state and the results to write, in order, each with a reason.
 
 Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
 """
@@ -25,7 +25,7 @@ from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.types import ProbeResult
 from kubesim.values import replace, value_object
 
-KUBELET_RESTART_GRACE = 10 * SECOND  # a container older than the kubelet by more than this was there before it
+KUBELET_RESTART_GRACE = 10 * SECOND  # a container older than the kubelet by more than this ran before it started
 
 INITIAL_VALUE: Mapping[ProbeType, ProbeResult] = {"readiness": "failure", "liveness": "success", "startup": "unknown"}
 
@@ -34,9 +34,10 @@ Next = Literal["wait", "end", "probe"]
 
 @value_object
 class WorkerSubject:
-    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. The context is
-    therefore that of the sync that created the worker; it is cancelled when the pod is deleted, and then commands
-    fail."""
+    """The probed container. The pod is the version that the worker was created for; the worker does not see later
+    versions. The context is therefore that of the sync that created the worker; a deletion of the pod cancels it, and
+    then commands fail.
+    """
 
     pod: Pod
     container: Container
@@ -64,7 +65,7 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
 
 
 def probe_types(container: Container, gates: FeatureGates) -> list[ProbeType]:
-    """The probes that a container has, in the order in which their workers are created."""
+    """The container's probes, in the order in which their workers are created."""
     types: list[ProbeType] = []
     if container.startup_probe is not None and gates.enabled("StartupProbe"):
         types.append("startup")
@@ -77,17 +78,17 @@ def probe_types(container: Container, gates: FeatureGates) -> list[ProbeType]:
 
 @value_object
 class ProbeWorkerState:
-    """What a worker remembers from turn to turn."""
+    """Worker state that is kept between turns."""
 
     container_id: str = ""
-    last_result: ProbeResult = "success"  # Go's zero value: a first success counts as the run's first, too
+    last_result: ProbeResult = "success"  # Go's zero value: a first success continues a streak
     result_run: int = 0
     on_hold: bool = False
 
 
 @value_object
 class Write:
-    """A verdict for the results manager; no result = forget the container."""
+    """A result to write; without a result: remove the container."""
 
     container_id: str
     result: ProbeResult | None
@@ -96,7 +97,7 @@ class Write:
 
 @value_object
 class Turn:
-    """The result of a turn: the new state, what to write, and how it continues."""
+    """The outcome of a turn: the new state, the writes, and how to continue."""
 
     state: ProbeWorkerState
     next: Next
@@ -111,7 +112,7 @@ def before_probe(
     kubelet_start: int,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> Turn:
-    """Everything up to the probe itself, given the status that the status manager holds."""
+    """Decide what to do before the probe, from the status manager's pod status."""
     if status is None:
         return Turn(state, "wait")
     if status.phase in ("Failed", "Succeeded"):
@@ -129,15 +130,15 @@ def before_probe(
 
     running = found.state.running
     if running is None:
-        why = f"{_who(subject)} is a failure: the container is not running"
+        why = f"{_describe(subject)} is a failure: the container is not running"
         writes = (*writes, Write(state.container_id, "failure", why))
         return Turn(state, "wait" if _may_run_again(subject, status, found, gates) else "end", writes)
     if subject.pod.metadata.deletion_timestamp is not None and subject.probe_type != "readiness":
-        why = f"{_who(subject)} counts as a success from now on: the pod is being deleted"
+        why = f"{_describe(subject)} counts as a success from now on: the pod is being deleted"
         return Turn(state, "end", (*writes, Write(state.container_id, "success", why)))
     if _seconds_since(running, now) < subject.spec.initial_delay_seconds:
         return Turn(state, "wait", writes)
-    # Until the container has started only the startup probe runs; from then on it alone is not run.
+    # Before the container has started only the startup probe runs; afterwards only the others run.
     if bool(found.started) == (subject.probe_type == "startup") and gates.enabled("StartupProbe"):
         return Turn(state, "wait", writes)
     return Turn(state, "probe", writes)
@@ -146,8 +147,7 @@ def before_probe(
 def after_probe(
     subject: WorkerSubject, state: ProbeWorkerState, result: ProbeResult, verdict: ProbeResult | None = None
 ) -> Turn:
-    """Count an answer. From the threshold on it is the verdict, and written if it differs; below, the old verdict
-    stays."""
+    """Count a result. At its threshold it is written if it changed; below the threshold the previous result stays."""
     run = state.result_run + 1 if state.last_result == result else 1
     state = ProbeWorkerState(state.container_id, result, run, state.on_hold)
     threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold
@@ -155,13 +155,13 @@ def after_probe(
         return Turn(state, "wait")
     write = () if result == verdict else (Write(state.container_id, result, _counted(subject, result, run, threshold)),)
     if subject.probe_type == "startup" or (subject.probe_type == "liveness" and result == "failure"):
-        # The container will be restarted, or has started: no more probes until there is another one.
+        # The container will restart, or has started: no more probes until its id changes.
         state = replace(state, on_hold=True, result_run=0)
     return Turn(state, "wait", write)
 
 
 def _container_status(status: PodStatus, name: str) -> ContainerStatus | None:
-    """The status of a container that exists: one without an id says nothing yet."""
+    """The status of an existing container; None for a status without an id."""
     for statuses in (status.container_statuses, status.init_container_statuses):
         for candidate in statuses:
             if candidate.name == name:
@@ -174,19 +174,19 @@ def _container_status(status: PodStatus, name: str) -> ContainerStatus | None:
 def _meet_container(
     subject: WorkerSubject, state: ProbeWorkerState, found: ContainerStatus, kubelet_start: int, gates: FeatureGates
 ) -> tuple[Write, ...]:
-    """A container id not seen before: forget the old one, begin with the initial value."""
+    """A new container id: remove the old container's result and write the initial value."""
     writes: list[Write] = []
     new = found.container_id
     if state.container_id:
         writes.append(Write(state.container_id, None))
     initial = INITIAL_VALUE[subject.probe_type]
-    begin = Write(new, initial, f"{_who(subject)} begins as {initial}: the container is new")
+    begin = Write(new, initial, f"{_describe(subject)} begins as {initial}: the container is new")
     if gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return (*writes, begin)
     if subject.restartable_init and subject.probe_type == "startup" and found.started:
-        why = f"{_who(subject)} is a success: the sidecar had started before the kubelet did"
+        why = f"{_describe(subject)} is a success: the sidecar had started before the kubelet did"
         writes.append(Write(new, "success", why))
-    # A container that ran before the kubelet was restarted keeps its readiness until a probe says otherwise.
+    # A container that ran before the kubelet restarted stays ready until a probe fails.
     if not _ran_before_kubelet(found.state.running, kubelet_start):
         writes.append(begin)
     return tuple(writes)
@@ -199,7 +199,7 @@ def _ran_before_kubelet(running: ContainerStateRunning | None, kubelet_start: in
 
 
 def _may_run_again(subject: WorkerSubject, status: PodStatus, found: ContainerStatus, gates: FeatureGates) -> bool:
-    """Is it worth waiting for this container?"""
+    """Whether the container may still start again."""
     terminated = found.state.terminated
     if terminated is None:
         return True
@@ -213,18 +213,18 @@ def _may_run_again(subject: WorkerSubject, status: PodStatus, found: ContainerSt
 
 
 def _seconds_since(running: ContainerStateRunning, now: int) -> float:
-    """Whole seconds since the start, cut towards zero; a container without a start time began long ago."""
+    """Whole seconds since the start, truncated; infinity for a container without a start time."""
     if running.started_at is None:
         return float("inf")
     elapsed = now - parse_time(running.started_at)
     return elapsed // SECOND if elapsed >= 0 else -(-elapsed // SECOND)
 
 
-def _who(subject: WorkerSubject) -> str:
+def _describe(subject: WorkerSubject) -> str:
     return f"{subject.probe_type} of {subject.container.name}"
 
 
 def _counted(subject: WorkerSubject, result: ProbeResult, run: int, threshold: int) -> str:
     verb, name = ("failed", "failureThreshold") if result == "failure" else ("succeeded", "successThreshold")
     times = "once" if run == 1 else f"{run} times in a row"
-    return f"{_who(subject)} {verb} {times} ({name} {threshold})"
+    return f"{_describe(subject)} {verb} {times} ({name} {threshold})"

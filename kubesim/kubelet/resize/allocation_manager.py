@@ -1,9 +1,8 @@
-"""The allocation manager: what a pod requests becomes its own only if the node can give it.
+"""The allocation manager: allocates a pod's requests if the node has room for them.
 
-A new pod is admitted or not. A running pod whose spec requests other resources has a pending resize: it is allocated,
-deferred until there is room, or infeasible permanently. Deferred ones are looked at again whenever something became
-free,
-and at the latest after three minutes. The workers see every pod with what is allocated to it.
+A new pod is admitted or not. A running pod with changed requests has a pending resize: it is allocated, deferred until
+there is room, or infeasible permanently. Deferred resizes are retried when resources are freed, and at least every
+three minutes. Workers get every pod with its allocated resources.
 
 Mirrors: pkg/kubelet/allocation/allocation_manager.go; kubelet.go recordResizeOperations
 """
@@ -38,11 +37,11 @@ from kubesim.values import part
 INITIAL_RETRY_DELAY = 30 * SECOND
 RETRY_DELAY = 3 * MINUTE
 
-AdmitHandler = Callable[[Pod], tuple[str, str]]  # reason and message of a refusal, empty if there is none
+AdmitHandler = Callable[[Pod], tuple[str, str]]  # reason and message of a rejection; both empty if admitted
 
 
 class Admission(Protocol):
-    """May this pod run, or grow, beside the others?"""
+    """Predicate admission of a new pod or a resize, next to the other pods."""
 
     update_plugin_resources: PluginResources | None
 
@@ -51,15 +50,15 @@ class Admission(Protocol):
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult: ...
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
-        """Does the pod request more cpu or memory than the whole node has?"""
+        """Whether the pod requests more cpu or memory than the node's allocatable."""
 
     def pods_changed(self) -> None:
-        """Which pods are active, or what they use, may have changed otherwise than by an admission."""
+        """The set of active pods, or their usage, may have changed other than by an admission."""
 
 
 @part
 class AllocationManager:
-    """`admit_before` and `admit_after` are called before and after the node's own predicates."""
+    """The allocation manager. `admit_before` and `admit_after` run before and after the node's predicates."""
 
     context: KubeletContext
     views: PodViews
@@ -70,7 +69,7 @@ class AllocationManager:
     admit_before: list[AdmitHandler] = field(default_factory=list)
     admit_after: list[AdmitHandler] = field(default_factory=list)
     _pending: list[str] = field(default_factory=list)
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # while one pod preempts others, none is allocated
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # serializes allocations with preemption
     _ticker: Ticker | None = None
     enabled: bool = field(init=False)
 
@@ -78,7 +77,7 @@ class AllocationManager:
         self.enabled = self.context.gates.enabled("InPlacePodVerticalScaling")
 
     async def run(self) -> None:
-        """Retry pending resizes although nothing happened: three minutes after they were tried last."""
+        """Retry pending resizes three minutes after the last attempt, even without an event."""
         cause = Recorder.cause()
         ticker = self._ticker = Ticker(self.context.clock, "pending resizes", INITIAL_RETRY_DELAY, late=False)
         try:
@@ -90,10 +89,10 @@ class AllocationManager:
         finally:
             ticker.stop()
 
-    # -- what is allocated --------------------------------------------------------------------------------------
+    # -- allocated resources ------------------------------------------------------------------------------------
 
     def update_pod(self, pod: Pod) -> Pod:
-        """The pod with what is allocated to it; the same object if that is what it requests."""
+        """The pod with its allocated resources; the same object if its requests are allocated."""
         return self.state.update_pod(pod, self.context.gates) if self.enabled else pod
 
     def allocated_pods(self) -> list[Pod]:
@@ -106,16 +105,16 @@ class AllocationManager:
         self.state.remove_orphans(remaining)
 
     def pods_changed(self) -> None:
-        """The free resources of the node must be counted again."""
+        """Invalidate the counted usage of the node."""
         if self.admission is not None:
             self.admission.pods_changed()
 
     # -- a new pod ----------------------------------------------------------------------------------------------
 
     async def add_pod(self, pod: Pod) -> tuple[str, str]:
-        """Admit the pod and allocate what it requests; reason and message of a refusal, empty if there is none.
+        """Admit the pod and allocate its requests. Reason and message of the rejection; both empty if admitted.
 
-        One that was admitted before a restart comes with its allocation, whatever it requests by now.
+        A pod admitted before a kubelet restart keeps its allocation, whatever it requests now.
         """
         async with self._lock:
             pod = self.update_pod(pod)
@@ -139,7 +138,7 @@ class AllocationManager:
                 return result
         refusal = _first_refusal(self.admit_after, pod)
         if refusal is not None:
-            self.pods_changed()  # the predicates have counted the pod in already
+            self.pods_changed()  # the predicates have counted the pod
         return refusal or ADMITTED
 
     def _admit_new(self, pod: Pod, admission: Admission) -> AdmissionResult:
@@ -163,8 +162,9 @@ class AllocationManager:
                 self._pending = [pod.metadata.uid for pod in self._sorted((*self._pending, uid))]
 
     def _sorted(self, uids: Sequence[str]) -> list[Pod]:
-        """Insertion sort, as upstream sorts a short list; its comparison of pods that do not grow is not a consistent
-        order."""
+        """Insertion sort, like Go's for short lists: upstream's comparison of pods that do not grow is not a consistent
+        order.
+        """
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
             for index in range(end, 0, -1):
@@ -174,7 +174,7 @@ class AllocationManager:
         return pods
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
-        """What does not grow, then by priority, then Guaranteed pods, then by the time that it waits."""
+        """Order of retries: shrinking pods, then priority, then Guaranteed pods, then waiting time."""
         if not self._grows(one):
             return True
         if not self._grows(other):
@@ -197,14 +197,14 @@ class AllocationManager:
         return any(after.get(name, ZERO) > before.get(name, ZERO) for name in (MEMORY, CPU))
 
     def _pending_since(self, pod: Pod) -> str | None:
-        """As text, which sorts like the time."""
+        """The timestamp as text, which sorts chronologically."""
         for condition in self.views.statuses.resize.get(pod.metadata.uid):
             if condition.type == POD_RESIZE_PENDING:
                 return condition.last_transition_time
         return None
 
     async def retry_pending_resizes(self) -> None:
-        """Look at all of them, in their order, unless a source has not been received yet."""
+        """Retry all of them in order, unless a source has not been received yet."""
         if not self.enabled:
             return
         async with self._lock:
@@ -216,7 +216,7 @@ class AllocationManager:
                 self._pending = [uid for uid in self._pending if await self._is_still_pending(uid)]
 
     async def _is_still_pending(self, uid: str) -> bool:
-        """Is it, after another look?"""
+        """Retry one resize; true if it is still pending."""
         pod = self.views.manager.by_uid(uid)
         if pod is None:
             return False
@@ -228,7 +228,7 @@ class AllocationManager:
         return self.views.statuses.resize.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
-        """Allocate what the pod requests now, or record why not; true if something was allocated."""
+        """Allocate the pod's current requests, or record why not; true if something was allocated."""
         uid, generation = pod.metadata.uid, pod.metadata.generation
         allocated = self.update_pod(pod)
         if allocated is pod:
@@ -244,7 +244,7 @@ class AllocationManager:
             self.state.set(pod, self.context.gates)
             self.pods_changed()
             self.views.statuses.resize.clear_pending(uid)
-            # A new generation, and no error of a previous resize.
+            # A new generation without an error from a previous resize.
             self.views.statuses.resize.clear_in_progress(uid)
             self.views.statuses.resize.set_in_progress(uid, "", "", generation, self.context.clock.wall())
             self.context.events.event(
@@ -268,7 +268,7 @@ def _first_refusal(handlers: Iterable[AdmitHandler], pod: Pod) -> AdmissionResul
 
 
 def is_resized(old: Pod | None, new: Pod, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Does the new spec request other cpu or memory than the old one, for a container or for the pod?"""
+    """Whether the specs differ in cpu or memory of a container or of the pod."""
     if old is None:
         return True
     if old.spec is new.spec:

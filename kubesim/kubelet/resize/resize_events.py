@@ -1,4 +1,4 @@
-"""What the Events about a resize say: the resources that the pod requests, as JSON.
+"""Messages of resize Events: the pod's requested resources as JSON.
 
 Mirrors: pkg/kubelet/events/resize.go podResizeMessage
 """

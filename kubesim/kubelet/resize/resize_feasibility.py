@@ -1,4 +1,4 @@
-"""Resizes that this node can never do, whatever room it has.
+"""Rules for infeasible resizes, independent of the node's free resources.
 
 Mirrors: pkg/kubelet/allocation/handlers.go podResizesAdmitHandler, disallowResizeForSwappableContainers
 """
@@ -19,7 +19,7 @@ STATIC_MEMORY = "Static"
 
 @value_object
 class NodePolicies:
-    """A static manager assigns cpus or memory permanently."""
+    """Policies of the node's managers. A static manager assigns cpus or memory permanently."""
 
     cpu_manager: str = "none"
     memory_manager: str = "None"
@@ -32,7 +32,7 @@ def why_infeasible(
     gates: FeatureGates = DEFAULT_GATES,
     swap: NodeSwap | None = None,
 ) -> str:
-    """Empty if the resize is possible as such."""
+    """The reason why the resize is infeasible; empty if it is feasible."""
     if swap is not None and _changes_swap(pod, allocated, swap, gates):
         return "In-place resize of containers with swap is not supported."
     pod_level = "InPlacePodLevelResourcesVerticalScaling"
@@ -51,7 +51,7 @@ def why_infeasible(
 
 
 def _changes_swap(pod: Pod, allocated: Pod, swap: NodeSwap, gates: FeatureGates) -> bool:
-    """Would the memory request of a running container with swap change?"""
+    """Whether the memory request of a running container with swap would change."""
     before = {container.name: container for container in (*allocated.spec.containers, *allocated.spec.init_containers)}
     for wanted in (*pod.spec.containers, *pod.spec.init_containers):
         has = before.get(wanted.name)
@@ -76,7 +76,7 @@ def _restarts_for_memory(container: Container) -> bool:
 
 
 def _changes(pod: Pod, allocated: Pod, resource: str, gates: FeatureGates) -> bool:
-    """Comparing requests is enough: a Guaranteed pod's limits are the same."""
+    """Compares requests only: a Guaranteed pod has equal limits."""
     before = {container.name: container.resources.requests for container in resizable_containers(allocated, gates)}
     return any(
         quantity(c.resources.requests.get(resource, 0)) != quantity(before.get(c.name, {}).get(resource, 0))

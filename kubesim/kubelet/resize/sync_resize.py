@@ -1,7 +1,7 @@
-"""Resizes as kubelet v1.30 decides about them: in each sync of the pod, reported as `status.resize`.
+"""Resizes of kubelet v1.30: each sync of the pod decides about them and reports `status.resize`.
 
-A resize that has to wait is looked at again with the next sync, so a minute or more later; nothing that becomes free
-makes it sooner. A change of limits alone is not admitted.
+A deferred resize is retried by the next sync, a minute or more later; freed resources do not trigger a retry. A change
+of limits alone is not admitted.
 
 Mirrors: pkg/kubelet/kubelet.go handlePodResourcesResize, canResizePod of v1.30
 """
@@ -21,7 +21,7 @@ from kubesim.values import part
 
 
 class ResizingSync(Protocol):
-    """A pod syncer that calls this before it starts and resizes containers."""
+    """A pod syncer with a hook before it starts and resizes containers."""
 
     resize: Callable[[Pod], Awaitable[tuple[Pod, Collection[str]]]] | None
 
@@ -34,15 +34,15 @@ def allocation_at_sync(sync: ResizingSync, *parts: Any) -> AllocationAtSync:
 
 @part
 class AllocationAtSync(AllocationManager):
-    """Nothing is pending between two syncs."""
+    """An allocation manager without pending resizes between syncs."""
 
     async def push_pending_resize(self, uid: str) -> None: ...
     async def retry_pending_resizes(self) -> None: ...
 
     async def resize_at_sync(self, pod: Pod) -> tuple[Pod, Collection[str]]:
-        """The pod to sync after a decision about what it requests by now, and the containers that may not have it.
+        """The pod to sync, and the containers whose resize was refused.
 
-        Upstream syncs the pod as it was written: a refused container that restarts gets what it was refused.
+        Upstream syncs the pod's full spec: a container that restarts gets even a refused resize.
         """
         wanted = self.views.manager.by_uid(pod.metadata.uid)
         if wanted is None or is_static_pod(wanted):
@@ -87,7 +87,7 @@ class AllocationAtSync(AllocationManager):
 
 
 def requests_differ(wanted: Pod, allocated: Pod) -> bool:
-    """A container with another number of requests than before ends the search: such a pod is not resized."""
+    """Whether requests differ. As upstream, a container with another number of requests prevents the resize."""
     for after, before in zip(wanted.spec.containers, allocated.spec.containers, strict=True):
         requests, had = after.resources.requests, before.resources.requests
         if not requests:

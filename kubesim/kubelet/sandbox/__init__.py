@@ -1,1 +1,1 @@
-"""What the kubelet decides for a pod's sandbox: host name, DNS, hosts file, cgroup parent, user namespace."""
+"""Sandbox settings that the kubelet computes: host name, DNS, hosts file, cgroup parent, user namespace."""

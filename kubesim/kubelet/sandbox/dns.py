@@ -1,6 +1,7 @@
-"""The DNS settings of a pod, by its dnsPolicy and dnsConfig. Pure: what is wrong comes back as warnings.
+"""DNS settings of a pod from its dnsPolicy and dnsConfig. Pure: problems are returned as warnings.
 
-`pod_sandbox.py` reads the node's resolv.conf, asks `pod_dns`, and emits an Event for each warning.
+`pod_sandbox.py` reads the node's resolv.conf, calls `pod_dns`, and emits an Event for each warning.
+
 Mirrors: pkg/kubelet/network/dns/dns.go Configurer.GetPodDNS, getPodDNSType, appendDNSConfig, formDNSConfigFitsLimits
 """
 
@@ -42,7 +43,7 @@ class DNSWarning:
 
 
 def pod_dns_type(pod: Pod) -> DNSType:
-    """An unknown policy counts as ClusterFirst."""
+    """The pod's DNS type; an unknown policy counts as ClusterFirst."""
     policy = pod.spec.dns_policy
     if policy == "None":
         return "none"
@@ -54,7 +55,7 @@ def pod_dns_type(pod: Pod) -> DNSType:
 def pod_dns(
     pod: Pod, settings: DNSSettings, host: ResolvConf, node_ips: Names
 ) -> tuple[DNSConfig, Sequence[DNSWarning]]:
-    """`host` is the node's resolv.conf, empty if the kubelet is configured with none."""
+    """The pod's DNS settings. `host` is the node's resolv.conf; empty if the kubelet has none."""
     warnings: list[DNSWarning] = []
     servers, searches, options = host.servers, host.searches, host.options
     kind = pod_dns_type(pod)
@@ -91,7 +92,7 @@ def _missing_cluster_dns(pod: Pod) -> tuple[DNSWarning, DNSWarning]:
 
 
 def _localhost(node_ips: Names) -> Names:
-    """What a client without a name server would ask."""
+    """The default server of a resolver without name servers."""
     return tuple("::1" if ":" in ip else "127.0.0.1" for ip in node_ips) or ("127.0.0.1",)
 
 
@@ -107,7 +108,7 @@ def _without_duplicates(names: Iterable[str]) -> Names:
 
 
 def merge_options(existing: Iterable[str], added: Iterable[Mapping[str, Any]]) -> Names:
-    """`added` is the pod's. Go keeps options in a map; here they stay in the order of their first appearance."""
+    """Merged options; `added` are the pod's. Go uses a map; here options keep the order of first appearance."""
     merged: dict[str, str] = {}
     for option in existing:
         name, _, value = option.partition(":")
@@ -118,7 +119,7 @@ def merge_options(existing: Iterable[str], added: Iterable[Mapping[str, Any]]) -
 
 
 def fit_searches(searches: Names) -> Names:
-    """Those that fit into a search line: not too many, none too long, the line not too long."""
+    """The search domains that fit the limits on their number, their length and the length of the line."""
     if len(searches) <= MAX_SEARCH_PATHS and len(" ".join(searches)) <= MAX_SEARCH_PATH_CHARS:
         return searches
     fitting = [search for search in searches[:MAX_SEARCH_PATHS] if len(search) <= MAX_SEARCH_PATH_CHARS]

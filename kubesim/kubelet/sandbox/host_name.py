@@ -1,6 +1,5 @@
-"""The host name of a pod and the domain it belongs to.
+"""Host name and domain of a pod, for its sandbox configuration and the hosts file of each container.
 
-Used to configure the sandbox, and again for the hosts file of each container.
 Mirrors: pkg/kubelet/kubelet_pods.go GeneratePodHostNameAndDomain, truncatePodHostnameIfNeeded
 """
 
@@ -18,7 +17,7 @@ HOST_NAME_MAX = 63
 def generate_pod_host_name_and_domain(
     pod: Pod, cluster_domain: str, gates: FeatureGates = DEFAULT_GATES
 ) -> tuple[str, str]:
-    """The short host name, and the domain, which is empty without a subdomain. Raises SandboxConfigError."""
+    """Short host name, and domain (empty without a subdomain). Raises SandboxConfigError."""
     spec, name = pod.spec, pod.metadata.name
     override = spec.hostname_override
     if override is not None and gates.enabled("HostnameOverride"):
@@ -43,7 +42,7 @@ def _check_label(field: str, value: str) -> None:
 
 
 def truncate_pod_host_name(pod_name: str, host_name: str) -> str:
-    """At most 63 characters, without a dash or dot at the end."""
+    """The host name cut to 63 characters, without a trailing dash or dot."""
     if len(host_name) <= HOST_NAME_MAX:
         return host_name
     truncated = host_name[:HOST_NAME_MAX].rstrip("-.")

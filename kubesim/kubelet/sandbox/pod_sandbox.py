@@ -1,6 +1,7 @@
-"""The kubelet's answers to the runtime manager about the sandbox of a pod: the acting part around the pure rules.
+"""Sandbox callbacks of the runtime manager: reads node files, emits Events, and allocates user namespaces.
 
-It reads the node's files, emits the Events, and keeps the user namespaces.
+The rules are pure functions in this package.
+
 Mirrors: pkg/kubelet/kubelet_pods.go GetPodCgroupParent, GetOrCreateUserNamespaceMappings, makeHostsMount;
 kubelet_network.go GetPodDNS; kubelet_getters.go HandlerSupportsUserNamespaces; network/dns/dns.go getDNSConfig,
 CheckLimitsForResolvConf
@@ -31,16 +32,16 @@ NO_RESOLV_CONF = ResolvConf()
 
 @part
 class SandboxHelper:
-    """Implements the part of `RuntimeHelper` that is about sandboxes."""
+    """The sandbox part of `RuntimeHelper`."""
 
     context: KubeletContext
-    files: dict[str, str]  # the `userns` files of pods
+    files: dict[str, str]  # the pods' `userns` files
     read_file: Callable[[str], str | None]
     node_event: Callable[[str, str, str], None]
     handlers: Callable[[], tuple[RuntimeHandler, ...]]
     find: Callable[[str, str, str], ApiObject | None]
     userns: UsernsManager = field(init=False)
-    _parsed: tuple[str, ResolvConf] = ("", NO_RESOLV_CONF)  # of the node's resolv.conf: its text, what it says
+    _parsed: tuple[str, ResolvConf] = ("", NO_RESOLV_CONF)  # text and parsed content of the node's resolv.conf
 
     def __post_init__(self) -> None:
         context = self.context
@@ -79,7 +80,7 @@ class SandboxHelper:
         return text
 
     def check_limits_for_resolv_conf(self) -> None:
-        """Once for each start of the sync loop."""
+        """Check the node's resolv.conf, once per start of the sync loop."""
         dns = self.context.settings.sandbox.dns
         if not dns.resolv_conf:
             return
@@ -101,7 +102,7 @@ class SandboxHelper:
     def hosts_file(
         self, pod: Pod, container: Container, ips: tuple[str, ...], names: tuple[str, str]
     ) -> HostsFile | None:
-        """What is mounted at /etc/hosts; `names` are host name and domain. None: the kubelet mounts nothing there."""
+        """The content of /etc/hosts; `names` are host name and domain. None: nothing is mounted there."""
         if not should_mount_hosts_file(pod, container, ips):
             return None
         node_hosts = self._read(ETC_HOSTS) if pod.spec.host_network else None

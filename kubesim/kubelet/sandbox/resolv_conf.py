@@ -1,4 +1,4 @@
-"""The node's resolv.conf, as the kubelet reads it and warns about it.
+"""Parses the node's resolv.conf and computes the kubelet's warnings about it.
 
 Mirrors: pkg/kubelet/network/dns/dns.go parseResolvConf, appendOptions, CheckLimitsForResolvConf
 """
@@ -14,7 +14,7 @@ from kubesim.values import value_object
 MAX_SEARCH_PATHS = 32
 MAX_SEARCH_LIST_CHARS = 2048
 MAX_SEARCH_PATH_CHARS = 253
-CLUSTER_SEARCH_PATHS = 3  # that a pod with ClusterFirst gets before those of the node
+CLUSTER_SEARCH_PATHS = 3  # search domains of the cluster that a ClusterFirst pod gets before the node's
 MAX_LENGTH = 10 << 20  # bytes
 
 
@@ -32,7 +32,7 @@ class ResolvConf:
 def parse_resolv_conf(text: str) -> ResolvConf:
     """Name servers accumulate, the last search line wins, later options replace earlier ones of the same name.
 
-    Go keeps options in a map; here they stay in the order of their first appearance. Raises ResolvConfError.
+    Go uses a map for options; here they keep the order of first appearance. Raises ResolvConfError.
     """
     if len(text.encode()) > MAX_LENGTH:
         raise ResolvConfError("the read limit is reached")
@@ -48,7 +48,7 @@ def parse_resolv_conf(text: str) -> ResolvConf:
             if len(fields) > 1:
                 servers.append(fields[1])
             else:
-                problem = "nameserver list is empty "  # one for many lines: Go's aggregate drops repetitions
+                problem = "nameserver list is empty "  # once for many lines: Go's aggregate drops duplicates
         elif fields[0] == "search":
             searches = tuple(name.removesuffix(".") for name in fields[1:] if name != ".")
         elif fields[0] == "options":
@@ -64,7 +64,7 @@ def add_options(options: dict[str, str], added: Iterable[str]) -> None:
 
 
 def resolv_conf_problem(path: str, searches: tuple[str, ...], cluster_domain: str) -> str:
-    """Why the search line of the node's file leaves too little room; empty if it does not."""
+    """Why the node's search line leaves too little room for a pod's; empty if it does not."""
     limit = MAX_SEARCH_PATHS - (CLUSTER_SEARCH_PATHS if cluster_domain else 0)
     if len(searches) > limit:
         return f"Resolv.conf file '{path}' contains search line consisting of more than {limit} domains!"

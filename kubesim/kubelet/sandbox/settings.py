@@ -1,4 +1,4 @@
-"""What the kubelet's configuration says about sandboxes. The DNS defaults are those of a cluster made by kubeadm."""
+"""Sandbox settings of the kubelet configuration. The DNS defaults are those of kubeadm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesim.values import value_object
 
 @value_object
 class DNSSettings:
-    """`resolv_conf` is a path of the node; empty: pods get none of the node's settings."""
+    """DNS settings. `resolv_conf` is a path on the node; empty: pods get none of the node's settings."""
 
     cluster_dns: tuple[str, ...] = ("10.96.0.10",)
     cluster_domain: str = "cluster.local"
@@ -20,7 +20,7 @@ class DNSSettings:
 class CgroupSettings:
     driver: Literal["cgroupfs", "systemd"] = "cgroupfs"
     root: str = "/"
-    per_qos: bool = True  # without it, pods have no group of their own
+    per_qos: bool = True  # false: no cgroups per QoS class and pod
 
 
 @value_object

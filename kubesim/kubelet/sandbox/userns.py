@@ -1,7 +1,8 @@
-"""User namespaces: each pod with `hostUsers: false` gets a range of the node's ids for itself.
+"""User namespaces: each pod with `hostUsers: false` gets its own range of the node's user ids.
 
-A range is drawn when the pod's sandbox is first configured, kept in a file of the pod's directory, found again by the
-next kubelet, and released when the pod has ended.
+A range is allocated when the sandbox is first configured, stored in the pod directory, restored after a kubelet
+restart, and released when the pod has terminated.
+
 Mirrors: pkg/kubelet/userns/userns_manager.go; pkg/registry/core/service/allocator/bitmap.go randomScanStrategy
 """
 
@@ -23,13 +24,14 @@ UNIT_LENGTH = 65_536
 ALL_IDS = 1 << 32
 GATE = "UserNamespacesSupport"
 
-MappingFiles = dict[str, str]  # the file `userns` in the directory of each pod that has one, by uid
-Supports = Callable[[str], bool]  # does this runtime handler support user namespaces? Raises SandboxConfigError
+MappingFiles = dict[str, str]  # content of the `userns` file in each pod directory, by UID
+Supports = Callable[[str], bool]  # whether a runtime handler supports user namespaces; raises SandboxConfigError
 
 
 class UsernsManager:
-    """`first_id` and `length` are the ids that the kubelet may give to pods. Raises SandboxConfigError for a bad range
-    or a bad file: the kubelet would not start."""
+    """Allocates ranges of ids between `first_id` and `first_id + length`. Raises SandboxConfigError for a bad range or
+    a bad file: the kubelet would not start.
+    """
 
     def __init__(
         self,
@@ -52,8 +54,8 @@ class UsernsManager:
         self._enabled, self._is_known = gates.enabled(GATE), GATE in known_gates(gates.profile)
         self._length = ids_per_pod
         self._offset, self._size = first_id // ids_per_pod, length // ids_per_pod
-        self._used_by: dict[str, int] = {}  # uid -> first id of its range
-        self._used: set[int] = set()  # numbers of ranges
+        self._used_by: dict[str, int] = {}  # UID -> first id of its range
+        self._used: set[int] = set()  # indexes of allocated ranges
         for uid in files if self._enabled else ():
             if not files[uid]:
                 continue
@@ -65,7 +67,7 @@ class UsernsManager:
 
     def get_or_create(self, pod: Pod, handler: str) -> UserNamespace | None:
         """GetOrCreateUserNamespaceMappings. `handler` is the runtime handler of the pod's RuntimeClass."""
-        host_users = pod.spec.host_users if self._is_known else None  # older kubelets do not know the field
+        host_users = pod.spec.host_users if self._is_known else None  # older kubelets do not have the field
         if host_users is None:
             return HOST_USERS if self._enabled else None
         if not self._enabled:
@@ -96,7 +98,7 @@ class UsernsManager:
             raise SandboxConfigError(problem)
 
     def _create(self, uid: str) -> int:
-        """Draw a free range: a random number, or else the next free one after it."""
+        """Allocate a free range: a random one, or the next free one after it."""
         if len(self._used) >= self._size:
             text = "could not find an empty slot to allocate a user namespace"
             raise SandboxConfigError(f"create user namespace: {text}")
@@ -115,7 +117,7 @@ class UsernsManager:
         return first_id
 
     def _read(self, uid: str) -> int:
-        """The first id of the range that the pod's file names, which is the pod's from now on."""
+        """Restore the range in the pod's file; returns its first id."""
         first_id, length = parse_mappings(self._files[uid])
         self.record(uid, first_id, length)
         return first_id
@@ -141,22 +143,21 @@ class UsernsManager:
         return uid in self._used_by
 
     def release(self, uid: str) -> None:
-        """The pod has ended."""
+        """Release the range of a terminated pod."""
         first_id = self._used_by.pop(uid, None)
         if first_id is not None:
             self._files.pop(uid, None)
             self._used.discard(first_id // self._length - self._offset)
 
     def clean_up_orphans(self, is_known: Callable[[str], bool]) -> None:
-        """CleanupOrphanedPodUsernsAllocations: release ranges that belong to no wanted or running pod, or have no
-        file."""
+        """CleanupOrphanedPodUsernsAllocations: release ranges without a wanted or running pod, or without a file."""
         if self._used_by:
             for uid in [uid for uid in self._used_by if uid not in self._files or not is_known(uid)]:
                 self.release(uid)
 
 
 def range_problem(first_id: int, length: int, ids_per_pod: int, max_pods: int) -> str:
-    """Why these ids cannot be given to pods; empty if they can (MakeUserNsManager)."""
+    """The reason why these ids cannot be allocated to pods; empty if they can (MakeUserNsManager)."""
     if ids_per_pod % UNIT_LENGTH:
         return f"kubelet user namespace length {ids_per_pod} is not a multiple of {UNIT_LENGTH}"
     if first_id % ids_per_pod:
@@ -171,9 +172,9 @@ def range_problem(first_id: int, length: int, ids_per_pod: int, max_pods: int) -
 
 
 def parse_mappings(content: str) -> tuple[int, int]:
-    """First id and length in a pod's file. Raises SandboxConfigError for one that no kubelet wrote."""
+    """First id and length from a pod's file. Raises SandboxConfigError if a kubelet cannot have written it."""
     try:
-        go_json.loads(content)  # for its words
+        go_json.loads(content)  # raises Go's error message
     except ValueError as error:
         raise SandboxConfigError(f"invalid user namespace mappings file: {error}") from error
     found: dict[str, Any] = json.loads(content)

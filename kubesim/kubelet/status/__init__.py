@@ -1,1 +1,1 @@
-"""A pod's status: the pure half computes what it should say, the status manager says it to the API server."""
+"""Pod status: pure functions generate it; the status manager writes it to the API server."""

@@ -1,9 +1,9 @@
-"""The status manager: keeps the newest status of every pod and brings the API server up to date.
+"""The status manager: caches the newest status of every pod and writes it to the API server.
 
-Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
-batch is the statuses as they were when it began: later changes go into the next one. Every 10 s a full pass also finds
-pods whose API status differs from the kubelet's, among those that changed here or in the pod manager since the last
-pass (`pod_changed`).
+Syncs and probe results store statuses (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
+batch contains the statuses at its start; later changes go into the next one. Every 10 s a full pass also writes
+statuses that differ from the API server's, for pods that changed here or in the pod manager since the last pass
+(`pod_changed`).
 
 Mirrors: pkg/kubelet/status/status_manager.go.
 """
@@ -37,18 +37,18 @@ SYNC_PERIOD = 10 * SECOND
 
 @value_object
 class VersionedStatus:
-    """A status, and how many there were before it."""
+    """A status and its version number."""
 
     version: int
     pod_name: str
     pod_namespace: str
     status: PodStatus
-    pod_is_finished: bool = False  # made at the end of sync_terminated_pod, or later
-    cause: int | None = None  # the trace record that set it
+    pod_is_finished: bool = False  # set at the end of sync_terminated_pod, or later
+    cause: int | None = None  # the record of the change, for the trace
 
 
 class StatusManager:
-    """One per kubelet; without an API server there is no client, and nothing is written.
+    """The status manager of one kubelet. Without an API server there is no client, and nothing is written.
 
     `could_have_running_containers` is called with the API server's pod before each write.
     """
@@ -65,7 +65,7 @@ class StatusManager:
         stream: Stream | None = None,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
-        self.may_be_removed: Callable[[Pod, PodStatus], bool] | None = None  # of kubelets without a last sync
+        self.may_be_removed: Callable[[Pod, PodStatus], bool] | None = None  # for kubelets without a last sync
         self._client = client
         self._pods = pods
         self._could_have_running_containers = could_have_running_containers
@@ -76,13 +76,13 @@ class StatusManager:
         self._gates = gates
         self.resize = ResizeConditions()
         self._statuses: dict[str, VersionedStatus] = {}
-        self.api_status_versions: dict[str, int] = {}  # by the uid the API server knows: a static pod's mirror's
-        self._static: dict[str, Pod] = {}  # with a status; their API uid exists as long as the mirror pod
-        self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
-        self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
+        self.api_status_versions: dict[str, int] = {}  # by API UID: for a static pod, its mirror pod's
+        self._static: dict[str, Pod] = {}  # static pods with a status; their API UID exists while the mirror pod does
+        self._dirty: dict[str, None] = {}  # superset of the pods with an unwritten status, in order of change
+        self._unchecked: dict[str, None] = {}  # pods to check in the next full pass
         self._wake: Channel[None] = Channel("status change", 1)
 
-    # ---- what the kubelet tells and asks
+    # ---- callers' interface
 
     def get_pod_status(self, uid: str) -> PodStatus | None:
         found = self._statuses.get(uid) or self._statuses.get(self._pods.translate_uid(uid))
@@ -92,8 +92,9 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Store a generated status; returns whether it was new. For a pod being deleted every result counts as new, so
-        that it makes progress."""
+        """Store a generated status; true if it is new. For a pod being deleted every status counts as new, so that
+        termination proceeds.
+        """
         generation = self._generation_observed(pod)
         return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
 
@@ -121,7 +122,7 @@ class StatusManager:
             self._update(pod, status, status.observed_generation)
 
     def terminate_pod(self, pod: Pod) -> None:
-        """The pod is through: close what its status leaves open, and let the API object go if it may."""
+        """Finalize the status of a terminated pod, and delete its API object if allowed."""
         cached = self._statuses.get(pod.metadata.uid)
         status = pod.status if cached is None else cached.status
         if self._gates.rules.pod_worker_states:
@@ -131,12 +132,12 @@ class StatusManager:
         self._update(pod, status, status.observed_generation, force=True, finished=True)
 
     def remove_orphaned_statuses(self, uids: Container[str]) -> None:
-        """Forget the pods that are not among these."""
+        """Remove the statuses of all pods except these."""
         for uid in [uid for uid in self._statuses if uid not in uids]:
             self._delete_pod_status(uid)
 
     def pod_changed(self, uid: str) -> None:
-        """The pod manager holds something new of this pod (or mirror): the next full pass compares it."""
+        """The pod manager changed this pod (or its mirror pod): the next full pass compares it."""
         uid = self._pods.translate_uid(uid)
         if uid in self._statuses:
             self._unchecked[uid] = None
@@ -164,7 +165,7 @@ class StatusManager:
     def _new_status(
         self, pod: Pod, status: PodStatus, generation: int, old: PodStatus, *, force: bool
     ) -> PodStatus | None:
-        """The status as it will be kept; None if it may not follow the old one or says nothing else than it."""
+        """The status to store; None if the transition is invalid or nothing changed."""
         if rules.check_container_state_transition(old, status, pod.spec, self._gates):
             return None
         now = self._clock.wall()
@@ -208,7 +209,7 @@ class StatusManager:
     # ---- writing
 
     async def run(self) -> None:
-        """Write forever."""
+        """Write statuses forever."""
         if self._client is None:
             return
         ticker = Ticker(self._clock, "status tick", SYNC_PERIOD)
@@ -225,7 +226,7 @@ class StatusManager:
             ticker.stop()
 
     async def sync_batch(self, everything: bool) -> int:
-        """Write what is unwritten; with `everything` also what differs or may be deleted. How many were tried?"""
+        """Write unwritten statuses; `everything` adds a full pass. Returns the number of attempts."""
         if everything:
             self._forget_orphaned_versions()
         batch = self._due_in_full_pass() if everything else self._due()
@@ -240,7 +241,7 @@ class StatusManager:
             del self.api_status_versions[uid]
 
     def _due(self) -> list[tuple[str, VersionedStatus]]:
-        """Static pods are always checked: the status of a new mirror pod must be written again."""
+        """The pods to write. Static pods are always checked: a new mirror pod needs the status again."""
         due = [uid for uid in dict.fromkeys((*self._dirty, *self._static)) if self._is_due(uid)]
         self._dirty = dict.fromkeys(due)
         return [(uid, self._statuses[uid]) for uid in due]
@@ -250,7 +251,7 @@ class StatusManager:
         return api_uid != "" and self.api_status_versions.get(api_uid, 0) < self._statuses[uid].version
 
     def _due_in_full_pass(self) -> list[tuple[str, VersionedStatus]]:
-        """As `_due`, and pods that can be deleted or whose API status differs; those are looked at again next time."""
+        """As `_due`, plus pods to delete or with a different API status, which the next full pass checks again."""
         due = []
         for uid in dict.fromkeys((*self._dirty, *self._static, *self._unchecked)):
             api_uid = self._api_uid(uid)
@@ -258,7 +259,7 @@ class StatusManager:
             if api_uid and self._needs_update(api_uid, status):
                 due.append((uid, status))
             elif api_uid and self.needs_reconcile(uid):
-                self.api_status_versions.pop(api_uid, None)  # so that it counts as unwritten until it is written
+                self.api_status_versions.pop(api_uid, None)  # marks it as unwritten until it is written
                 self._dirty[uid] = None
                 due.append((uid, status))
             elif not self._is_watched(api_uid):
@@ -266,7 +267,7 @@ class StatusManager:
         return due
 
     def _api_uid(self, uid: str) -> str:
-        """The uid under which the API server knows a pod; empty for a static pod that has no mirror."""
+        """The pod's UID at the API server; empty for a static pod without a mirror pod."""
         pod = self._static.get(uid)
         if pod is None:
             return uid
@@ -287,14 +288,14 @@ class StatusManager:
         return rules.can_be_deleted(pod, status.pod_is_finished)
 
     def _is_watched(self, api_uid: str) -> bool:
-        """Each full pass checks whether a deleted pod still holds resources; no status reports their release."""
+        """Whether every full pass checks the pod. No status reports that a deleted pod has released its resources."""
         if self.may_be_removed is None:
             return False
         pod = self._pods.by_uid(api_uid)
         return pod is not None and pod.metadata.deletion_timestamp is not None
 
     def needs_reconcile(self, uid: str) -> bool:
-        """Does the status at the API server, as far as the pod manager knows, differ from the kubelet's?"""
+        """Whether the pod manager's version of the API status differs from the kubelet's status."""
         pod = self._pods.by_uid(uid)
         cached = self._statuses.get(uid)
         if pod is None or cached is None:
@@ -307,7 +308,7 @@ class StatusManager:
         return not rules.is_pod_status_by_kubelet_equal(reported, cached.status, self._gates)
 
     async def _sync_pod(self, uid: str, status: VersionedStatus) -> None:
-        """GET, merge, PATCH, perhaps DELETE. Whatever fails is tried again with the next change or full pass."""
+        """GET, merge, PATCH, and DELETE if allowed. A failure is retried at the next change or full pass."""
         client = self._client
         assert client is not None
         Recorder.because(status.cause)
@@ -315,7 +316,7 @@ class StatusManager:
             pod = await client.get_pod(status.pod_namespace, status.pod_name)
             known_as = self._pods.translate_uid(pod.metadata.uid)
             if known_as and known_as != uid:
-                self._delete_pod_status(uid)  # deleted and created again under the same name
+                self._delete_pod_status(uid)  # the pod was deleted and recreated with the same name
                 return
             merged = self._merged(uid, pod, status)
             if merged != pod.status:
@@ -330,7 +331,7 @@ class StatusManager:
             return
 
     def _merged(self, uid: str, pod: Pod, status: VersionedStatus) -> PodStatus:
-        """The status to send, if it differs from the one at the API server."""
+        """The status to send; None if the API server has it."""
         could_run = self._could_have_running_containers(pod)
         merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.wall(), self._gates)
         if rules.becomes_terminal(pod.status, merged):
@@ -338,7 +339,7 @@ class StatusManager:
         return merged
 
     def _keep_disruption_time(self, uid: str, status: VersionedStatus, merged: PodStatus) -> None:
-        """The time DisruptionTarget is sent with goes into the cache too: upstream shares the list of conditions."""
+        """Store the sent DisruptionTarget time in the cache too: upstream shares the list of conditions."""
         mine = find_condition(status.status.conditions, DISRUPTION_TARGET)
         if mine is None or self._statuses.get(uid) is not status:
             return

@@ -1,6 +1,6 @@
-"""The status manager's decisions, without its state: what is refused, what counts as a change, what is sent.
+"""Pure rules of the status manager: invalid transitions, equality, and merging with the API server's status.
 
-`manager.py` keeps the statuses and calls these. Time is an argument; a status is never changed in place.
+`manager.py` keeps the statuses and calls these. Time is an argument; a status is never mutated.
 
 Mirrors: pkg/kubelet/status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime, normalizeStatus,
 isPodStatusByKubeletEqual, mergePodStatus, canBeDeleted, SetContainerReadiness, SetContainerStartup).
@@ -62,7 +62,7 @@ _TIMED_CONDITIONS = frozenset(
     {CONTAINERS_READY, READY, INITIALIZED, POD_READY_TO_START_CONTAINERS, POD_SCHEDULED, DISRUPTION_TARGET,
      ALL_CONTAINERS_RESTARTING}
 )  # fmt: skip
-# Fields of a status that belong to others; they ride along as extra fields.
+# Status fields owned by other components; they are kept as extra fields.
 _FOREIGN_FIELDS = (
     "resource_claim_statuses",
     "extended_resource_claim_status",
@@ -79,7 +79,7 @@ _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 def container_by_index(
     containers: Sequence[Container], statuses: Sequence[ContainerStatus], index: int
 ) -> Container | None:
-    """The container at this place, if the status at the same place is its."""
+    """The container at this index, if its status has the same index."""
     if index >= len(containers) or index >= len(statuses) or containers[index].name != statuses[index].name:
         return None
     return containers[index]
@@ -88,7 +88,7 @@ def container_by_index(
 def check_container_state_transition(
     old: PodStatus, new: PodStatus, spec: PodSpec, gates: FeatureGates = DEFAULT_GATES
 ) -> str:
-    """Why this change is impossible (a terminated container that may not restart came back to life); empty if fine."""
+    """The error of an invalid transition (a terminated container that may not restart became active), or empty."""
     if spec.restart_policy == ALWAYS:
         return ""
     if gates.enabled("RestartAllContainersOnContainerExits") and all_containers_could_restart(spec):
@@ -130,9 +130,9 @@ def _revived(old: ContainerStatus, statuses: Sequence[ContainerStatus]) -> bool:
 def with_transition_times(
     conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...], now: int
 ) -> tuple[PodCondition, ...]:
-    """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
+    """The kubelet's conditions with transition times: the old time if the condition's status is equal, else now."""
     before = {condition.type: condition for condition in reversed(old)}
-    untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
+    untimed = set(_TIMED_CONDITIONS)  # the first condition of each type counts
     timed, started = [], format_time(now)
     for condition in conditions:
         kind = condition.type
@@ -148,9 +148,9 @@ def with_transition_times(
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """Messages cut to size, containers in a fixed order: as an API server would return it.
+    """Truncate messages and sort containers, as the API server's copy would be.
 
-    Upstream also cuts times to whole seconds, in which an API server gives them; here they are never held otherwise.
+    Upstream also truncates times to whole seconds, the API server's precision; here they already have it.
     """
     changes: dict[str, Any] = {}
     for name, before in zip(_CONTAINER_LISTS, _container_lists(status), strict=True):
@@ -184,13 +184,13 @@ def _normalized_state(state: ContainerState, spec: PodSpec) -> ContainerState:
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // (containers or 1)
     if len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
         return state
-    # Go cuts bytes; the remaining bytes of a character that was cut are shown one by one.
+    # Go cuts bytes; the remaining bytes of a cut character are printed one by one.
     cut = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
     return state.changed(terminated=terminated.changed(message=cut))
 
 
 def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus]) -> None:
-    """Spec order, by exchanging: statuses of unknown names end up behind, not in their old order."""
+    """Sort by spec order with swaps: statuses of unknown names end up last, not in their old order."""
     current = 0
     for container in containers:
         for n in range(current, len(statuses)):
@@ -201,7 +201,7 @@ def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus])
 
 
 def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Are two normalized statuses equal in the fields that the kubelet owns? Times of conditions do not count."""
+    """Whether two normalized statuses are equal in the kubelet's fields, without condition times."""
     if old.conditions != new.conditions:
         own = conditions_by_kubelet(gates)
         if _said_by_kubelet(old.conditions, own) != _said_by_kubelet(new.conditions, own):
@@ -226,11 +226,11 @@ def _same_containers(left: Sequence[ContainerStatus], right: Sequence[ContainerS
 
 
 def _same_container(left: ContainerStatus, right: ContainerStatus) -> bool:
-    """Equal but for the spelling of quantities."""
+    """Whether they are equal except for the spelling of quantities."""
     if left == right:
         return True
     if left.resources == right.resources and left.allocated_resources == right.allocated_resources:
-        return False  # in something else
+        return False  # another field differs
     return (
         _same_resources(left.resources, right.resources)
         and _same_amounts(left.allocated_resources, right.allocated_resources)
@@ -266,9 +266,9 @@ def merge_pod_status(
     now: int,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodStatus:
-    """What to send: the kubelet's status, with what others wrote into the old one.
+    """The status to send: the kubelet's, merged with fields of other writers.
 
-    A terminal phase and its DisruptionTarget condition are delayed until nothing can be running.
+    A terminal phase and its DisruptionTarget condition are delayed until no container can be running.
     """
     ends = becomes_terminal(old, new)
     own = conditions_by_kubelet(gates)
@@ -318,7 +318,7 @@ def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
-    """May the API object go? It was requested, the API shows a terminal phase, and the kubelet has finished with it."""
+    """Whether to delete the API object: deletion is requested, the phase is terminal, the kubelet has finished."""
     if pod.metadata.deletion_timestamp is None or is_mirror_pod(pod):
         return False
     return pod.status.phase in TERMINAL_PHASES and pod_is_finished
@@ -327,7 +327,7 @@ def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
 def with_container_readiness(
     pod: Pod, status: PodStatus, container_id: str, ready: bool, gates: FeatureGates = DEFAULT_GATES
 ) -> PodStatus | None:
-    """The status after a readiness result; None if it says nothing new."""
+    """The status after a readiness result; None if unchanged."""
     found = _find_container(status, container_id)
     if found is None or found[1].ready == ready:
         return None
@@ -342,7 +342,7 @@ def with_container_readiness(
 
 
 def with_container_startup(status: PodStatus, container_id: str, started: bool) -> PodStatus | None:
-    """The status after a startup result; None if it says nothing new."""
+    """The status after a startup result; None if unchanged."""
     found = _find_container(status, container_id)
     if found is None or found[1].started == started:
         return None

@@ -1,7 +1,9 @@
-"""Gathers the inputs of a status, computes it, and applies its consequences.
+"""Collects the inputs of a pod status, generates it, and applies its side effects.
 
-The shell around the pure `status.generate`: it asks the managers, and afterwards triggers readiness probes and reports
-an exceeded deadline, as the kubelet does while it computes. Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
+The shell around the pure `status.generate`: like the kubelet, it then triggers readiness probes and reports an exceeded
+active deadline.
+
+Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ class StatusGenerator:
     probes: ProbeManager
     reasons: ReasonCache
     pod_cgroup: Callable[[str], ResourceConfig | None]
-    resource_health: Callable[[Pod, PodStatus], PodStatus] | None = None  # adds that of allocated devices
+    resource_health: Callable[[Pod, PodStatus], PodStatus] | None = None  # adds the health of allocated devices
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> tuple[PodStatus, bool]:
-        """The status, and whether it had no other effect: then equal inputs have the same result."""
+        """The status, and whether it had no side effect: then equal inputs give an equal result."""
         if terminal:
             self.statuses.resize.clear_pending(pod.metadata.uid)
             self.statuses.resize.clear_in_progress(pod.metadata.uid)

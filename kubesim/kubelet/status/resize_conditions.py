@@ -1,4 +1,4 @@
-"""PodResizePending and PodResizeInProgress: kept by the status manager, put into statuses when they are generated.
+"""PodResizePending and PodResizeInProgress: the status manager stores them for status generation.
 
 Mirrors: pkg/kubelet/status/status_manager.go (podResizeConditions, SetPodResizePendingCondition and its siblings).
 """
@@ -24,7 +24,7 @@ class _OfPod:
 
 
 class ResizeConditions:
-    """By pod uid."""
+    """Resize conditions by pod UID."""
 
     def __init__(self) -> None:
         self._pods: dict[str, _OfPod] = {}
@@ -34,7 +34,7 @@ class ResizeConditions:
         return () if found is None else tuple(c for c in (found.pending, found.in_progress) if c is not None)
 
     def set_pending(self, uid: str, reason: str, message: str, observed_generation: int, now: int) -> bool:
-        """Was the reason or the generation new? Every reason except Infeasible is called Deferred."""
+        """Set the condition; true if reason or generation changed. Every reason except Infeasible becomes Deferred."""
         reason = INFEASIBLE if reason == INFEASIBLE else DEFERRED
         pod = self._pods.setdefault(uid, _OfPod())
         previous = pod.pending
@@ -46,7 +46,7 @@ class ResizeConditions:
     def set_in_progress(
         self, uid: str, reason: str, message: str, observed_generation: int, now: int
     ) -> tuple[int, bool]:
-        """The generation the condition speaks of, and whether it changed. Only clearing it moves the generation."""
+        """Set the condition; returns its generation and whether it changed. Only clearing it updates the generation."""
         pod = self._pods.setdefault(uid, _OfPod())
         previous = pod.in_progress
         if previous is not None:
@@ -63,7 +63,7 @@ class ResizeConditions:
             self._pods[uid].pending = None
 
     def clear_in_progress(self, uid: str) -> tuple[int, bool]:
-        """The generation of the cleared condition, and whether there was one."""
+        """Clear the condition; returns its generation, and whether it existed."""
         pod = self._pods.get(uid)
         if pod is None or pod.in_progress is None:
             return 0, False
@@ -85,7 +85,7 @@ class ResizeConditions:
         return None if pod is None or pod.pending is None else pod.pending.reason
 
     def backfill(self, pods: Iterable[Pod], now: int) -> None:
-        """After a restart of the kubelet: continue from the status at the API server."""
+        """After a kubelet restart: restore the conditions from the API server's status."""
         for pod in pods:
             for c in pod.status.conditions:
                 if c.type not in (POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS):
@@ -102,7 +102,7 @@ class ResizeConditions:
 
 
 def resize_status(conditions: Iterable[PodCondition]) -> str:
-    """`status.resize` of kubelet v1.30: why a resize waits, or that it is under way; empty if there is none."""
+    """`status.resize` of kubelet v1.30: deferred, infeasible, in progress, or empty."""
     found = {condition.type: condition for condition in conditions}
     if POD_RESIZE_PENDING in found:
         return found[POD_RESIZE_PENDING].reason

@@ -1,4 +1,4 @@
-"""A status in a few words for the trace, without the times."""
+"""A short text of a pod status for the trace, without times."""
 
 from __future__ import annotations
 

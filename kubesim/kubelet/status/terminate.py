@@ -1,6 +1,6 @@
-"""The last status of a pod whose termination is complete: nothing in it is pending.
+"""The final status of a terminated pod.
 
-Containers that no longer exist count as failed, so that a pod is never reported as Succeeded by accident.
+Removed containers without a recorded exit count as failed, so that no pod is reported as Succeeded by accident.
 
 Mirrors: pkg/kubelet/status/status_manager.go TerminatePod, hasPodInitialized, initializedContainers.
 """
@@ -28,7 +28,7 @@ _EMPTY = ContainerState(terminated=ContainerStateTerminated())
 
 
 def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """`pod.status` shows whether the pod was ever initialized; `status` is the newest one known."""
+    """The final status. `pod.status` shows whether the pod was initialized; `status` is the newest one known."""
     regular, init = status.container_statuses, status.init_container_statuses
     if has_pod_initialized(pod):
         regular = _all_terminated(regular, len(regular))
@@ -40,7 +40,7 @@ def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
 
 
 def with_empty_states(status: PodStatus) -> PodStatus:
-    """Of an older kubelet: every container has terminated, and nothing is said about how, not even what was known."""
+    """The final status of older kubelets: every container is terminated, without even a known exit code."""
     return status.changed(
         container_statuses=tuple(each.changed(state=_EMPTY) for each in status.container_statuses),
         init_container_statuses=tuple(each.changed(state=_EMPTY) for each in status.init_container_statuses),
@@ -55,8 +55,7 @@ def _all_terminated(statuses: tuple[ContainerStatus, ...], count: int) -> tuple[
 
 
 def _attempted(statuses: Sequence[ContainerStatus]) -> int:
-    """How many init containers were started at least once, derived from the last one that was; the first always
-    counts."""
+    """The number of init containers that were started: those up to the last started one, at least the first."""
     for n in range(len(statuses) - 1, -1, -1):
         if _left_waiting(statuses[n]):
             return n + 1
@@ -68,7 +67,7 @@ def _left_waiting(status: ContainerStatus) -> bool:
 
 
 def has_pod_initialized(pod: Pod) -> bool:
-    """Is there any sign that regular containers were, or could have been, started?"""
+    """Whether regular containers were, or could have been, started."""
     if not pod.spec.init_containers:
         return True
     if any(_left_waiting(status) for status in pod.status.container_statuses):

@@ -1,9 +1,9 @@
-"""Volumes of pods: what should be mounted, what is, and the loops that bring them together.
+"""Pod volumes: desired and actual state, and the loops that reconcile them.
 
     populator ──> desired state ┐
                                 ├── reconciler ──> operations ──> directories on the node
                   actual state ─┘                      │
         SyncPod waits until all that its pod uses <────┘ exists; SyncTerminatedPod until all of it is gone
 
-The states and what follows from them are pure; `manager.py` has the loops and the waiting.
+The states and their comparison are pure; `manager.py` runs the loops and waits.
 """

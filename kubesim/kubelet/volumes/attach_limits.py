@@ -1,7 +1,8 @@
-"""Has a node reached its limit of attached volumes? The driver's attach error says so.
+"""Attach limit errors: the CSI driver reports that a node has reached its limit of attached volumes.
 
-Called when the volumes of a pod were not attached in time: such a pod is rejected, so that a controller creates another
-elsewhere. Only for drivers whose CSIDriver requests it (nodeAllocatableUpdatePeriodSeconds).
+Checked when a pod's volumes were not attached in time: the kubelet rejects the pod, so that its controller creates
+another one elsewhere. Only for drivers whose CSIDriver enables it (nodeAllocatableUpdatePeriodSeconds).
+
 Mirrors: pkg/volume/csi/csi_plugin.go VerifyExhaustedResource; pkg/kubelet/volumemanager/volume_manager.go
 VolumeAttachLimitExceededError
 """
@@ -18,7 +19,7 @@ RESOURCE_EXHAUSTED = 8  # gRPC's code
 
 
 class VolumeAttachLimitExceeded(KubesimError):
-    """A volume of a pod cannot be attached because the node has no room for another one."""
+    """A volume of a pod cannot be attached: the node has reached its limit."""
 
 
 def has_exhausted_resource(spec: VolumeSpec, node_name: str, read: Read) -> bool:

@@ -1,4 +1,4 @@
-"""From a volume of a pod to what the kubelet mounts: a claim stands for its persistent volume.
+"""Resolves a pod's volume to the mountable volume: a claim resolves to its persistent volume.
 
 Mirrors: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go createVolumeSpec, getPVCExtractPV,
 getPVSpec; component-helpers/storage/ephemeral
@@ -22,7 +22,7 @@ PVC_PROTECTION = "kubernetes.io/pvc-protection"
 def create_volume_spec(
     volume: Mapping[str, Any], pod: Pod, mounts: Collection[str], devices: Collection[str], read: Read
 ) -> VolumeSpec:
-    """Raises VolumeError."""
+    """The resolved volume. Raises VolumeError."""
     claim = volume.get("persistentVolumeClaim")
     name = volume.get("name", "")
     if claim is None and volume.get("ephemeral") is None:
@@ -46,7 +46,7 @@ def create_volume_spec(
 
 
 class ClaimError(VolumeError):
-    """A claim that cannot be used yet."""
+    """A claim that is not usable yet."""
 
 
 def _bound_claim(namespace: str, name: str, read: Read) -> ApiObject:

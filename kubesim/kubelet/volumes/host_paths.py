@@ -1,4 +1,4 @@
-"""What a hostPath volume requires of the node's file system before a pod may use it.
+"""hostPath volumes: checks the path on the node before a pod uses it.
 
 Mirrors: pkg/volume/hostpath/host_path.go SetUp, checkTypeInternal; pkg/volume/validation ValidatePathNoBacksteps
 """

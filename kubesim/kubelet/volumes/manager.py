@@ -1,4 +1,4 @@
-"""The volume manager: keeps the volumes of all pods as they should be, and lets syncs wait for them.
+"""The volume manager: mounts and unmounts the volumes of all pods, and lets syncs wait for them.
 
 Mirrors: pkg/kubelet/volumemanager/volume_manager.go; pkg/kubelet/kubelet_volumes.go podVolumesExist,
 cleanupOrphanedPodDirs; pkg/kubelet/kubelet_getters.go getPodVolumeDir
@@ -43,12 +43,12 @@ CLEAN_UP_INTERVAL = 100 * MILLISECOND
 
 
 class VolumesNotReady(SyncError):
-    """The volumes of a pod could not be mounted, for a reason that is known."""
+    """The volumes of a pod could not be mounted, for a known reason."""
 
 
 @value_object
 class VolumeParts:
-    """What the volume manager needs from the rest of the kubelet."""
+    """The volume manager's dependencies on the rest of the kubelet."""
 
     directories: VolumeDirectories
     objects: ObjectWatcher
@@ -80,10 +80,10 @@ class VolumeManager:
             self._reconciler.touched,
             operations.is_attachable,
         )
-        self._outdated: set[str] = set()  # pods whose volumes show something that has changed since
+        self._outdated: set[str] = set()  # pods with a changed object in their volumes
 
     def _may_unmount(self) -> bool:
-        """Not before all pods of all sources are known."""
+        """Volumes are not unmounted before all sources have been received."""
         return self._populator.has_added_pods
 
     # -- the loops ----------------------------------------------------------------------------------------------
@@ -104,20 +104,20 @@ class VolumeManager:
         await self._reconciler.run(Ticker(self._clock, "volume reconciler", self._context.settings.volume_loop_period))
 
     def _volume_changed(self, uid: str) -> None:
-        """One was mounted for this pod, set up again, or unmounted."""
+        """A volume of this pod was mounted, remounted or unmounted."""
         if uid in self._outdated and not any(v.remount_required for v in self._actual.volumes_of(uid).values()):
             self._outdated.discard(uid)
         if self._views.states.should_pod_runtime_be_removed(uid):
-            self.pod_may_be_over(uid)  # it was mounted too late: it will not be used
+            self.pod_may_be_over(uid)  # the mount finished too late and will not be used
 
-    # -- what others report -------------------------------------------------------------------------------------
+    # -- notifications ------------------------------------------------------------------------------------------
 
     def pod_added(self, pod: Pod) -> None:
         if pod.spec.volumes:
             self._populator.pod_added(pod.metadata.uid)
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has entered its next state, or no source wants it any more."""
+        """The pod's worker changed state, or no source wants the pod any more."""
         self._populator.pod_may_be_over(uid)
 
     def _object_changed(self, uid: str, in_volume: bool) -> None:
@@ -125,13 +125,12 @@ class VolumeManager:
             self._outdated.add(uid)
         self._views.resyncs.touch(uid)
 
-    # -- what syncs wait for ------------------------------------------------------------------------------------
+    # -- waiting ------------------------------------------------------------------------------------------------
 
     async def wait_for_attach_and_mount(self, context: SyncContext, pod: Pod) -> None:
-        """Return when all volumes that the pod uses are mounted.
+        """Wait until all volumes that the pod uses are mounted.
 
-        Raises VolumesNotReady if it is known what is wrong. Time that is up, or a context that is cancelled, only makes
-        the sync fail.
+        Raises VolumesNotReady with a known reason. A timeout or a cancelled context only fails the sync.
         """
         mounts, devices = used_names(pod)
         expected = [*mounts, *devices]
@@ -178,7 +177,7 @@ class VolumeManager:
         raise (SyncCancelled(text) if isinstance(error, SyncCancelled) else SyncError(text)) from None
 
     def wait_timed_out(self, pod: Pod) -> str:
-        """The words of an older kubelet, which looks up names among unique names and so calls all unattached."""
+        """The timeout message of an older kubelet, which by a name mismatch reports all volumes as unattached."""
         mounts, devices = used_names(pod)
         expected, metadata = [*mounts, *devices], pod.metadata
         return (
@@ -201,7 +200,7 @@ class VolumeManager:
         return any(has_exhausted_resource(one.spec, node, self._read) for one in self._unattached_volumes(uid))
 
     async def wait_for_unmount(self, context: SyncContext, pod: Pod) -> None:
-        """Return when no volume of the pod is mounted any more."""
+        """Wait until no volume of the pod is mounted."""
         uid = pod.metadata.uid
         if not self._actual.volumes_of(uid):
             return
@@ -220,7 +219,7 @@ class VolumeManager:
                 raise SyncError(f"mounted volumes={listed(mounted)}: {error}") from None
 
     async def wait_for_clean_up(self, context: SyncContext, pod: Pod) -> None:
-        """Return when nothing of the pod's volumes is left on the node, and forget what it referred to."""
+        """Wait until all volume directories of the pod are removed, then drop its object references."""
         uid = pod.metadata.uid
         if self.pod_volumes_exist(uid):
             what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name} to be cleaned up"
@@ -231,25 +230,25 @@ class VolumeManager:
         self._tokens.forget(uid)
         self._outdated.discard(uid)
 
-    # -- what containers see ------------------------------------------------------------------------------------
+    # -- mounts of containers -----------------------------------------------------------------------------------
 
     def check_block_volumes(self, pod: Pod, container: Container) -> None:
-        """Raises ContainerConfigError."""
+        """Check block devices. Raises ContainerConfigError."""
         if container.volume_devices:
             check_block_volumes(container, self._directories.of_pod(pod.metadata.uid))
 
     def make_mounts(self, pod: Pod, container: Container, env: Sequence[tuple[str, str]]) -> tuple[ContainerMount, ...]:
-        """Raises ContainerConfigError."""
+        """The container's mounts. Raises ContainerConfigError."""
         if not container.volume_mounts:
             return ()
         uid = pod.metadata.uid
         prepare = partial(self._directories.prepare_sub_path, uid)
         return make_mounts(container, self._directories.of_pod(uid), env, prepare, self._context.gates)
 
-    # -- questions ----------------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------
 
     def is_up_to_date(self, uid: str) -> bool:
-        """Would setting up the pod's volumes again change nothing?"""
+        """Whether remounting the pod's volumes would change nothing."""
         pod = self._views.manager.by_uid(uid)
         if pod is None or not pod.spec.volumes:
             return True
@@ -263,12 +262,12 @@ class VolumeManager:
         return not any(v.remount_required or v.uncertain for v in self._actual.volumes_of(uid).values())
 
     def find_file(self, pod: Pod, name: str, path: str) -> VolumeFile | None:
-        """A file in a volume of a pod, by the pod's name for the volume; None if no such volume is mounted."""
+        """A file in a pod's volume, by the volume's name in the pod; None if that volume is not mounted."""
         uid = pod.metadata.uid
         volume = self._actual.find(uid, self._desired.volume_names_of(uid).get(name, ""))
         if volume is None or volume.uncertain:
             return None
-        inside = posixpath.normpath("/" + path)  # a path cannot lead out of its volume
+        inside = posixpath.normpath("/" + path)  # a path cannot leave its volume
         plugin = volume.plugin.name.replace("/", "~")
         return VolumeFile(
             f"{KUBELET_ROOT}/pods/{uid}/volumes/{plugin}/{name}{inside}",
@@ -276,16 +275,16 @@ class VolumeManager:
         )
 
     def pod_volumes_exist(self, uid: str) -> bool:
-        """Is or may any volume of the pod be mounted?"""
+        """Whether any volume of the pod is or may be mounted."""
         return bool(self._actual.volumes_of(uid))
 
     def volumes_in_use(self) -> tuple[str, ...]:
-        """The attached volumes that a pod uses, or that are not unmounted yet."""
+        """Attached volumes that a pod uses, or that are not unmounted yet."""
         wanted = {volume.volume_name for volume in self._desired.volumes() if volume.attachable}
         return tuple(sorted(wanted | self._actual.attached_by_cluster))
 
     def volumes_by_plugin(self) -> dict[str, Counter[str]]:
-        """How many volumes each of the two states has, by the name of the plugin."""
+        """The number of volumes in the desired and in the actual state, by plugin name."""
         return {
             "desired_state_of_world": Counter(volume.plugin.name for volume in self._desired.volumes()),
             "actual_state_of_world": Counter(volume.plugin.name for volume in self._actual.volumes()),
@@ -303,7 +302,7 @@ class VolumeManager:
     # -- housekeeping -------------------------------------------------------------------------------------------
 
     def cleanup_orphaned_pod_dirs(self, is_kept: Callable[[str], bool]) -> bool:
-        """Remove the directories of pods that are gone; True if some of them still have volumes."""
+        """Remove the directories of deleted pods; true if some of them still have volumes."""
         some_left = False
         for uid in self._directories.pods():
             if not is_kept(uid):
@@ -315,6 +314,6 @@ class VolumeManager:
 
 
 def _shows_the_same(pod: Pod, known: Pod) -> bool:
-    """Is all that a volume may show of its pod the same?"""
+    """Whether everything that a volume can expose of its pod is unchanged."""
     new, old = pod.metadata, known.metadata
     return new.labels == old.labels and new.annotations == old.annotations and pod.spec == known.spec

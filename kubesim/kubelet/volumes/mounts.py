@@ -1,7 +1,7 @@
-"""The mounts of a container: which volume it sees where, or why it cannot have it.
+"""The mounts of a container, and the errors that prevent them.
 
-Called when a container is about to be created, after its environment is known. A missing object is the message of a
-container that waits with the reason CreateContainerConfigError.
+Computed before the container is created, after its environment. A missing object becomes the message of the waiting
+reason CreateContainerConfigError.
 
 Mirrors: pkg/kubelet/kubelet_pods.go makeMounts, makeBlockVolumes, translateMountPropagation, resolveRecursiveReadOnly;
 pkg/kubelet/container/helpers.go ExpandContainerVolumeMounts
@@ -23,8 +23,8 @@ from kubesim.runtime.volume_directories import SubPathProblem, VolumeDirectory
 _RRO_GATE = "RecursiveReadOnlyMounts"
 _PROPAGATION = {"None": "private", "HostToContainer": "host to container", "Bidirectional": "bidirectional"}
 
-PodVolumes = Mapping[str, VolumeDirectory]  # by the name that the pod gives them
-PrepareSubPath = Callable[[str, str], SubPathProblem | None]  # name of the volume, path in it
+PodVolumes = Mapping[str, VolumeDirectory]  # by name in the pod
+PrepareSubPath = Callable[[str, str], SubPathProblem | None]  # volume name, path in it
 
 
 def make_mounts(
@@ -36,7 +36,7 @@ def make_mounts(
     *,
     supports_recursive_read_only: bool = True,
 ) -> tuple[ContainerMount, ...]:
-    """In the order of the container's volumeMounts. Raises ContainerConfigError."""
+    """The mounts in the order of volumeMounts. Raises ContainerConfigError."""
     return tuple(
         [
             _mount(mount, container, volumes, env, prepare_sub_path, gates, supports_recursive_read_only)
@@ -61,7 +61,7 @@ def _mount(
             f"cannot find volume {quoted(name)} to mount into container {quoted(container.name)}"
         )
     sub_path = _sub_path(mount, env) if "subPath" in mount or "subPathExpr" in mount else ""
-    if sub_path and volume.plugin != "image":  # the runtime looks into images
+    if sub_path and volume.plugin != "image":  # the runtime resolves sub-paths of images
         problem = prepare_sub_path(name, sub_path)
         if problem is not None:
             where = f"for volumeMount {quoted(name)} of container {quoted(container.name)}"
@@ -102,7 +102,7 @@ def _sub_path(mount: Mapping[str, Any], env: Sequence[tuple[str, str]]) -> str:
 
 
 def resolve_recursive_read_only(mount: Mapping[str, Any], supported: bool) -> bool:
-    """Whether a read-only mount is recursively read-only. Raises ValueError if the mode cannot be had."""
+    """Whether a read-only mount is recursively read-only. Raises ValueError if the mode is unsupported."""
     mode = mount.get("recursiveReadOnly")
     if mode is None or mode == "Disabled":
         return False
@@ -122,7 +122,7 @@ def resolve_recursive_read_only(mount: Mapping[str, Any], supported: bool) -> bo
 
 
 def check_block_volumes(container: Container, volumes: PodVolumes) -> None:
-    """Whether the container can have its block devices. Raises ContainerConfigError."""
+    """Check the container's block devices. Raises ContainerConfigError."""
     for device in container.volume_devices:
         path, name = device.get("devicePath") or "", device.get("name") or ""
         if not path.startswith("/"):

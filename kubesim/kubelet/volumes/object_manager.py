@@ -1,7 +1,7 @@
-"""ConfigMaps and Secrets as a kubelet knows them: one watch for each that some registered pod refers to.
+"""The kubelet's cache of ConfigMaps and Secrets: one watch per object that a registered pod references.
 
-A pod is registered by its first sync and unregistered when all of it is gone. An object that is not registered is an
-error; one that has not been listed yet is waited for, at most a second.
+A pod's first sync registers it; it is unregistered when its volumes are cleaned up. Reading an unregistered object is
+an error. Reading an unlisted object waits for the list, at most one second.
 
 Mirrors: pkg/kubelet/util/manager/watch_based_manager.go, cache_based_manager.go; pkg/api/v1/pod/util.go
 VisitPodConfigmapNames, VisitPodSecretNames
@@ -33,11 +33,11 @@ class ObjectUnavailable(KubesimError):
 
 
 class ObjectNotFound(ObjectUnavailable):
-    """There is no such object: what is optional can do without."""
+    """The object does not exist; an optional reference can do without it."""
 
 
 class NotListedYet(ObjectUnavailable):
-    """Nobody knows yet whether there is such an object; it may be waited for."""
+    """The object's watch has not listed yet; the caller may wait."""
 
     def __init__(self, key: ObjectKey) -> None:
         self.key = key
@@ -48,7 +48,7 @@ class _Item:
     __slots__ = ("found", "listed", "stop", "users", "waiters")
 
     def __init__(self) -> None:
-        self.users: dict[str, None] = {}  # uids of the pods that refer to it
+        self.users: dict[str, None] = {}  # UIDs of the pods that reference it
         self.found: ApiObject | None = None
         self.listed = False
         self.stop: Callable[[], None] = lambda: None
@@ -57,7 +57,7 @@ class _Item:
 
 @value_object
 class _References:
-    """What a pod refers to, and the spec that says so."""
+    """The references of a pod, and the spec they come from."""
 
     spec: PodSpec
     volumes: frozenset[ObjectKey]
@@ -69,8 +69,9 @@ class _References:
 
 
 class ObjectManager:
-    """`on_change` is called when an object changes that a sync of this pod reads; the flag says whether a volume shows
-    it. The environment of a container is read when it is created, and not again."""
+    """The object cache. `on_change` is called when an object changes that a synced pod references; the flag is true if
+    a volume uses it. A container's environment is read only at its creation.
+    """
 
     def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[str, bool], None]) -> None:
         self._clock = clock
@@ -80,13 +81,13 @@ class ObjectManager:
         self._registered: dict[str, _References] = {}
 
     def __len__(self) -> int:
-        """So many objects are watched."""
+        """The number of watched objects."""
         return len(self._items)
 
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def register_pod(self, pod: Pod) -> None:
-        """Watch what the pod refers to, and no longer what it does not refer to any more."""
+        """Watch the objects that the pod references, and drop references of its previous spec."""
         uid = pod.metadata.uid
         before = self._registered.get(uid)
         if before is not None and before.spec is pod.spec:
@@ -139,7 +140,7 @@ class ObjectManager:
     # -- objects ------------------------------------------------------------------------------------------------
 
     def get(self, kind: str, namespace: str, name: str) -> ApiObject:
-        """Raises ObjectUnavailable."""
+        """The object. Raises ObjectUnavailable."""
         key = (kind, namespace, name)
         item = self._items.get(key)
         if item is None:
@@ -151,7 +152,7 @@ class ObjectManager:
         return item.found
 
     async def wait_until_listed(self, key: ObjectKey) -> bool:
-        """False if that took too long."""
+        """Wait for the list; false on timeout."""
         item = self._items.get(key)
         if item is None or item.listed:
             return True
@@ -169,7 +170,7 @@ def _version(found: ApiObject | None) -> tuple[str, str] | None:
     return None if found is None else (found.metadata.uid, found.metadata.resource_version)
 
 
-# -- what a pod refers to -------------------------------------------------------------------------------------------
+# -- references of a pod --------------------------------------------------------------------------------------------
 
 
 def volume_references(pod: Pod) -> Iterator[ObjectKey]:

@@ -1,7 +1,7 @@
-"""The files of volumes that show objects: ConfigMaps, Secrets, fields of the pod, tokens, and projections of several.
+"""File contents of API volumes: ConfigMaps, Secrets, the downward API, tokens, and projected volumes.
 
-All functions answer path -> text, or raise: VolumeError with the kubelet's words, `NotListedYet` for an object that
-may be waited for.
+All functions return path -> text. They raise VolumeError with the kubelet's message, or `NotListedYet` for an object
+that the caller may wait for.
 
 Mirrors: pkg/volume/{configmap,secret,downwardapi,projected} MakePayload, CollectData, collectData
 """
@@ -31,14 +31,14 @@ _MISSING_KEY = {
 
 
 class VolumeHost(Protocol):
-    """Where payloads get their content from."""
+    """The data sources of payloads."""
 
     def get_object(self, kind: str, namespace: str, name: str) -> ApiObject:
-        """A ConfigMap or a Secret. Raises ObjectUnavailable."""
+        """The ConfigMap or Secret. Raises ObjectUnavailable."""
         ...
 
     def service_account_token(self, pod: Pod, source: Source) -> str:
-        """Raises VolumeError."""
+        """A token. Raises VolumeError."""
         ...
 
     def node_allocatable(self) -> ResourceList: ...
@@ -69,7 +69,7 @@ def _object_payload(kind: str, name: str, source: Source, pod: Pod, host: Volume
 
 
 def make_payload(kind: str, items: Sequence[Source], data: Mapping[str, str], *, optional: bool) -> Payload:
-    """All keys, or those that `items` names, at the paths it gives them."""
+    """All keys, or the keys in `items` at their paths."""
     if not items:
         return dict(data)
     payload = {}
@@ -100,7 +100,7 @@ def downward_api_payload(source: Source, pod: Pod, host: VolumeHost) -> Payload:
 
 
 def projected_payload(source: Source, pod: Pod, host: VolumeHost) -> Payload:
-    """All sources in one directory; later ones replace files of earlier ones, and all errors are reported together."""
+    """All sources in one directory: later files replace earlier ones, and all errors are reported together."""
     payload: Payload = {}
     errors = []
     for part in source.get("sources") or ():

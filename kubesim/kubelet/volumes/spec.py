@@ -1,4 +1,4 @@
-"""What a volume of a pod is: its plugin, its source, and the name under which the kubelet keeps it.
+"""A volume's plugin, source, and unique name in the kubelet.
 
 Mirrors: pkg/volume/plugins.go Spec, FindPluginBySpec; pkg/volume/util/util.go GetUniqueVolumeName*, GetPodVolumeNames
 """
@@ -21,17 +21,17 @@ class VolumeError(KubesimError):
 
 @value_object
 class VolumePlugin:
-    """`field` is where a volume or a persistent volume has its source."""
+    """A volume plugin. `field` is the field of its source in a volume or a persistent volume."""
 
     name: str
     field: str
-    requires_remount: bool = False  # set up again at every sync of the pod, which brings its files up to date
+    requires_remount: bool = False  # every sync of the pod sets it up again, which updates its files
     read_only: bool = False
-    device_mountable: bool = False  # mounted once on the node for all pods that use it
-    shared: bool = False  # every node that mounts it has the same content
+    device_mountable: bool = False  # mounted once on the node for all its pods
+    shared: bool = False  # same content on every node
 
 
-# Sources whose plugins are gone: a CSI driver does their work, and this field of the source is its volume's handle.
+# Sources of removed in-tree plugins: their CSI driver replaces them, with this source field as volume handle.
 MIGRATED: Mapping[str, tuple[str, str]] = {
     "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
     "azureDisk": ("disk.csi.azure.com", "diskURI"),
@@ -64,15 +64,15 @@ PLUGINS: Mapping[str, VolumePlugin] = {
 
 @value_object
 class VolumeSpec:
-    """A volume of a pod, or the persistent volume behind its claim; `name` is the one of either."""
+    """A volume of a pod, or the persistent volume of its claim. `name` is the name of either."""
 
     name: str
-    source: Mapping[str, Any]  # the volume of the pod, or the persistent volume's spec
+    source: Mapping[str, Any]  # the pod's volume, or the persistent volume's spec
     persistent_volume: ApiObject | None = None
     read_only: bool = False
 
     def plugin(self) -> VolumePlugin:
-        """The one that the source belongs to. Raises VolumeError."""
+        """The plugin of the source. Raises VolumeError."""
         for field, plugin in PLUGINS.items():
             if self.source.get(field) is not None:
                 return plugin
@@ -86,7 +86,7 @@ class VolumeSpec:
 
 
 def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
-    """A volume that is mounted once for all pods has one name; all others are distinguished by their pod."""
+    """Unique name of a volume: device-mountable volumes have one for all pods, others one per pod."""
     source = spec.source.get(plugin.field) or {}
     if plugin.field == "iscsi":
         portal = source.get("targetPortal", "")
@@ -107,7 +107,7 @@ def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
 
 
 def used_names(pod: Pod) -> tuple[dict[str, None], dict[str, None]]:
-    """Of the volumes that some container mounts, and of those that some container has as a block device."""
+    """Names of mounted volumes, and of block devices, of all containers."""
     spec = pod.spec
     mounts: dict[str, None] = {}
     devices: dict[str, None] = {}

@@ -1,6 +1,6 @@
-"""Service account tokens for projected volumes: requested once, kept, and renewed when most of their time is over.
+"""Service account tokens for projected volumes: requested once, cached, and refreshed before they expire.
 
-A token says what a real one says (issuer, subject, audience, times, the pod it is bound to), but nothing checks it.
+A token has the claims of a real one (issuer, subject, audience, times, bound pod), but nothing verifies it.
 
 Mirrors: pkg/kubelet/token/token_manager.go
 """
@@ -35,7 +35,7 @@ class _Token:
     expires: int
 
     def requires_refresh(self, now: int) -> bool:
-        """When a fifth of its time is left, or after a day."""
+        """Whether 80 % of the token's lifetime has passed, or a day."""
         return now > min(self.issued + MAX_AGE, self.expires - (self.expires - self.issued) // 5)
 
 
@@ -43,10 +43,10 @@ class TokenManager:
     def __init__(self, now: Callable[[], int], read: Read) -> None:
         self._now = now
         self._read = read
-        self._tokens: dict[str, dict[_Kind, _Token]] = {}  # by uid of the pod
+        self._tokens: dict[str, dict[_Kind, _Token]] = {}  # by pod UID
 
     def get(self, pod: Pod, source: Mapping[str, Any]) -> str:
-        """Raises VolumeError."""
+        """The token. Raises VolumeError."""
         seconds = source.get("expirationSeconds") or DEFAULT_SECONDS
         kind = (source.get("audience") or "", seconds)
         tokens, now = self._tokens.setdefault(pod.metadata.uid, {}), self._now()
@@ -67,7 +67,7 @@ class TokenManager:
         return token.text
 
     def forget(self, uid: str) -> None:
-        """The pod is gone."""
+        """Remove the tokens of a deleted pod."""
         self._tokens.pop(uid, None)
 
 
@@ -78,7 +78,7 @@ def _signed(pod: Pod, audience: str, now: int, seconds: int) -> str:
         f'"pod": {{"name": {_quoted(metadata.name)}, "uid": {_quoted(metadata.uid)}}}, '
         f'"serviceaccount": {{"name": {_quoted(account)}}}}}'
     )
-    claims = (  # hand-written: an encoder takes ten times as long, and every pod has a token
+    claims = (  # hand-written for speed: an encoder takes ten times as long, and every pod has a token
         f'{{"aud": [{_quoted(audience)}], "exp": {now // SECOND + seconds}, "iat": {now // SECOND}, '
         f'"iss": {_quoted(ISSUER)}, "kubernetes.io": {bound}, '
         f'"sub": {_quoted(f"system:serviceaccount:{metadata.namespace}:{account}")}}}'

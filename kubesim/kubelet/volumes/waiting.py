@@ -1,4 +1,4 @@
-"""Waiting for a condition by polling it, as Go's wait package does.
+"""Polls a condition, like Go's wait package.
 
 Mirrors: apimachinery/pkg/util/wait PollUntilContextTimeout, PollUntilContextCancel
 """
@@ -14,14 +14,14 @@ from kubesim.podworkers.syncer import SyncContext
 
 
 class WaitTimedOut(Exception):
-    """The condition did not hold in time."""
+    """The condition was not met in time."""
 
     def __init__(self) -> None:
         super().__init__("context deadline exceeded")
 
 
 class _Poll(Ticker):
-    """Its ticks wake the waiter with True, the deadline wakes it with False."""
+    """Its ticks wake the waiter with True, the deadline with False."""
 
     waiter: asyncio.Future[bool]
 
@@ -42,7 +42,7 @@ async def poll_until(
     interval: int,
     timeout: int | None = None,
 ) -> None:
-    """Raises DeadlineExceeded, SyncCancelled, or what the condition raises."""
+    """Poll until the condition is true. Raises DeadlineExceeded, SyncCancelled, or the condition's error."""
     if condition():
         return
     deadline = None

@@ -1,5 +1,5 @@
-"""The bundled network configurations: files next to this one, with the pod ranges of a node left open
-in the words of containerd's own templates (`{{.PodCIDR}}`).
+"""Bundled network configurations: files in this package, with placeholders for the node's pod ranges as in containerd's
+templates (`{{.PodCIDR}}`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ NETWORKS: Final = ("bridge", "dual-stack", "ptp")
 
 
 def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: str = "") -> str:
-    """The conflist of a node. `pod_cidrs` are its ranges of IPv4 and IPv6 addresses; on a host that others use, too, it
-    needs a name and a bridge of its own."""
+    """The conflist of a node. `pod_cidrs` are its IPv4 and IPv6 ranges. On a shared host it needs a unique name and
+    bridge.
+    """
     text = _text(name)
     if called:
         text = text.replace('"name": "kubesim"', f'"name": "{called}"')
@@ -23,9 +24,10 @@ def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: st
     return text
 
 
-def of_its_time(conflist: str, order: str) -> tuple[str, str]:
-    """The file of a bundled network: its name and text, as the kubelet that makes sandboxes in this order can read it.
-    dockershim knew versions up to 0.3.1, dockertools single plugins only."""
+def network_for_order(conflist: str, order: str) -> tuple[str, str]:
+    """File name and text of a bundled network, in a format that the kubelet version can read. dockershim supported CNI
+    versions up to 0.3.1, dockertools only single plugins.
+    """
     if order == "containerd":
         return "10-kubesim.conflist", conflist
     whole = json.loads(conflist)
@@ -36,12 +38,12 @@ def of_its_time(conflist: str, order: str) -> tuple[str, str]:
 
 
 def plugins_of(name: str) -> list[str]:
-    """The plugins that it needs, those for addresses among them."""
+    """The plugin binaries that the network needs, including IPAM plugins."""
     return list(dict.fromkeys(["loopback", *_types(json.loads(_text(name)))]))
 
 
 def _text(name: str) -> str:
-    from importlib.resources import files  # only nodes with a real network read one
+    from importlib.resources import files  # imported here, because only nodes with a real network need it
 
     return (files(__name__) / f"{name}.conflist").read_text(encoding="utf-8")
 

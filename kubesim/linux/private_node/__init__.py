@@ -1,1 +1,1 @@
-"""The private node: the process under the nodes, a node's holder, kubesim's side of it, and what confines plugins."""
+"""The private node: the underlay process, a node's holder, its client, and the confinement of plugins."""

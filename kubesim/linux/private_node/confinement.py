@@ -1,7 +1,7 @@
-"""What a plugin of a private node may not do, although it is root there: limits that it inherits and cannot undo.
+"""Restrictions on plugins, which are root in a private node: they inherit these limits and cannot undo them.
 
-A plugin changes networks; for that it needs to enter namespaces (CAP_SYS_ADMIN) and to configure them (CAP_NET_ADMIN).
-It needs no mounts. `confine` is called between fork and exec.
+A plugin must enter namespaces (CAP_SYS_ADMIN) and configure networks (CAP_NET_ADMIN), but never mount. `confine` is
+called between fork and exec.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MACHINES: Final = {
     "x86_64": (0xC000003E, (165, 166, 155)),
     "aarch64": (0xC00000B7, (40, 39, 41)),
 }
-_X32 = 0x40000000  # calls of x86-64 with 32-bit pointers: the same calls under other numbers
+_X32 = 0x40000000  # the x32 ABI of x86-64: the same calls with other numbers
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
@@ -42,28 +42,28 @@ class _Program(ctypes.Structure):
 
 
 def confine() -> None:
-    """Give up permanently: privileges by exec, capabilities that no plugin needs, and all calls that mount."""
+    """Drop permanently: privileges gained by exec, unneeded capabilities, and all mount calls."""
     _prctl(_SET_NO_NEW_PRIVS, 1)
     for capability in range(_CAPABILITIES):
         if capability not in _KEPT_CAPABILITIES:
             try:
                 _prctl(_DROP_FROM_BOUNDING_SET, capability)
             except OSError:
-                break  # this kernel knows no more
+                break  # this kernel has no more capabilities
     program = mount_filter(platform.machine())
     if program:
         _prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(_Program(len(program) // 8, program)))
 
 
 def mount_filter(machine: str) -> bytes:
-    """A seccomp program that refuses the calls that mount; empty where the numbers of the calls are not known."""
+    """A seccomp program that rejects mount calls; empty on architectures with unknown call numbers."""
     if machine not in _MACHINES:
         return b""
     architecture, old_calls = _MACHINES[machine]
     checks = [(_EQUAL, number) for number in (*old_calls, *_NEW_MOUNT_CALLS)]
     if machine == "x86_64":
         checks.append((_AT_LEAST, _X32))
-    refuse = len(checks) + 1  # behind the checks and the answer that allows
+    refuse = len(checks) + 1  # after the checks and the allow instruction
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE_OFFSET),
         (_EQUAL, 0, refuse + 1, architecture),

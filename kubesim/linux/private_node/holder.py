@@ -1,8 +1,8 @@
-"""The holder of a node: the first process in it, which does what kubesim requests over a socket.
+"""The holder: the first process of a node. It executes kubesim's requests from a socket.
 
-It has one thread, so that it can enter a sandbox's namespace and return. It is started by the underlay (`underlay.py`)
-in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
-kills what still runs in its name, waits for the end of it, and ends itself.
+It has one thread, so that it can enter a sandbox's namespace and return. The underlay (`underlay.py`) starts it in new
+namespaces. On the host's network it runs next to kubesim and survives it: when kubesim ends, it kills the processes it
+has started, waits for them, and exits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kubesim.linux.private_node.confinement import confine
 from kubesim.linux.private_node.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
-_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # of iptables, not in an ordinary user's PATH
+_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # directories of iptables that a user's PATH lacks
 _ONLY_ROOT = "0 0 1"
-_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
+_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored by Python; children would inherit that
 
 Answer = tuple[messages.Message, list[int]]
 
@@ -35,7 +35,7 @@ class Holder:
         self._requests = requests
         self._is_private = is_private
         self._own_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        self._children: dict[int, int] = {}  # process id -> the pipe to which its exit status is written
+        self._children: dict[int, int] = {}  # PID -> pipe for its exit status
         self._acts: dict[str, Callable[..., Answer]] = {
             "new netns": self._new_netns,
             "remove netns": self._remove_netns,
@@ -50,7 +50,7 @@ class Holder:
         }
 
     def serve(self) -> None:
-        """Until kubesim is gone."""
+        """Serve until kubesim has ended."""
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -67,7 +67,7 @@ class Holder:
                     return
 
     def _reap(self) -> None:
-        """Ended processes: plugins, and processes that they left behind."""
+        """Reap ended processes: plugins and their orphans."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -79,12 +79,12 @@ class Holder:
             if reported is not None:
                 try:
                     os.write(reported, STATUS.pack(status))
-                except BrokenPipeError:  # no longer of interest
+                except BrokenPipeError:  # the client no longer waits for it
                     pass
                 os.close(reported)
 
     def _kill_children(self) -> None:
-        """All of them have ended when this returns: then their effects can be undone."""
+        """Kill all children and wait for them, so that their effects can be cleaned up."""
         for pid in self._children:
             try:
                 os.killpg(pid, signal.SIGKILL)
@@ -93,12 +93,12 @@ class Holder:
         for pid in self._children:
             try:
                 while True:
-                    os.waitpid(-pid, 0)  # it, and those of its group that became ours
+                    os.waitpid(-pid, 0)  # it, and orphans of its process group
             except ChildProcessError:
                 pass
 
     def _answer(self) -> bool:
-        """One request; False if there will be no more."""
+        """Handle one request; False after the last one."""
         message, fds = messages.receive(self._requests)
         if message is None:
             return False
@@ -108,7 +108,7 @@ class Holder:
         except OSError as error:
             answer = {"errno": error.errno or 0, "problem": error.strerror or str(error), "path": error.filename or ""}
         finally:
-            _close(fds)  # before the answer: holders of a killed plugin's output are killed too
+            _close(fds)  # before the response: processes that hold a killed plugin's output are killed too
         try:
             messages.send(self._requests, answer, given)
         except OSError:
@@ -120,9 +120,9 @@ class Holder:
     # -- network namespaces -------------------------------------------------------------------------------------
 
     def _new_netns(self, path: str, id_maps: list[str], fds: list[int]) -> Answer:
-        """Created by entering a new one, binding it, and returning: a thread for that would double the time.
-        `id_maps`, of users and of groups, are given for one that belongs to a new user namespace. A private node has no
-        ids to map but its root."""
+        """Create a namespace by entering a new one, binding it and returning: a thread would take twice the time.
+        `id_maps` (users, groups) requests one owned by a new user namespace. A private node can map only its root.
+        """
         if id_maps:
             users, groups = id_maps if _has_many_ids() else (_ONLY_ROOT, _ONLY_ROOT)
             netns.new_netns_in_user_namespace(path, users, groups)
@@ -158,7 +158,7 @@ class Holder:
 
     @contextmanager
     def _inside(self, path: str) -> Iterator[None]:
-        """In a sandbox' namespace; an empty path is the node's own."""
+        """Run an action in a sandbox's namespace; an empty path is the node's own."""
         if path:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -174,8 +174,9 @@ class Holder:
     # -- processes ----------------------------------------------------------------------------------------------
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
-        """Starts with these descriptors as 0, 1 and 2. Answers with a pipe from which the exit status can be read, and
-        the process."""
+        """Start a program with these descriptors as 0, 1 and 2. Responds with a pipe for its exit status, and with its
+        pidfd.
+        """
         environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
         reported, tell = os.pipe2(os.O_CLOEXEC)
         failed, fail = os.pipe2(os.O_CLOEXEC)
@@ -195,7 +196,7 @@ class Holder:
         return {}, [reported, os.pidfd_open(pid)]
 
     def _become(self, path: str, environ: dict[str, str], fds: list[int], fail: int) -> None:
-        """In the child: turn into the program. `fail` is closed by that, and else gets the error's number."""
+        """In the child: exec the program. exec closes `fail`; on an error its number is written there."""
         try:
             os.setpgid(0, 0)
             for ignored in _DEFAULT_SIGNALS:
@@ -213,7 +214,7 @@ class Holder:
     # -- the network --------------------------------------------------------------------------------------------
 
     def _socket(self, path: str, ipv6: bool, listen: list[Any] | None, fds: list[int]) -> Answer:
-        """A TCP socket of a namespace, listening if an address is given."""
+        """A TCP socket in a namespace, listening if an address is given."""
         with self._inside(path):
             made = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_STREAM)
         with made:
@@ -225,7 +226,7 @@ class Holder:
             return {"port": made.getsockname()[1]}, [os.dup(made.fileno())]
 
     def _join(self, addresses: list[str], routes: list[list[str]], fds: list[int]) -> Answer:
-        """The node's own end of its cable."""
+        """Configure the node's end of its veth cable."""
         rtnetlink.set_up("eth0")
         for address in addresses:
             rtnetlink.add_address("eth0", address)

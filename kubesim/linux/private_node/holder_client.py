@@ -1,7 +1,7 @@
-"""kubesim's side of the nodes: starts the process under them, and asks their holders.
+"""The client of private nodes: starts the underlay process and sends requests to the holders.
 
-Requests are answered within a millisecond or two and are simply waited for; what takes longer, a plugin, is reported by
-a descriptor that becomes readable. A node that does not answer is given up.
+Requests take a millisecond or two, so they block. A plugin takes longer: its descriptor becomes readable when it ends.
+A holder that does not respond counts as gone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kubesim.linux.private_node.holder import STATUS
 from kubesim.linux.private_node.obstacles import SETTINGS, no_private_node
 
 PATIENCE_S: Final = 30.0
-KILLED: Final = 9  # the wait status of a process that was killed
+KILLED: Final = 9  # wait status of a killed process
 
 _PROGRAM = """
 import sys
@@ -33,21 +33,22 @@ main(sys.argv[2:])
 """
 
 
-Seen = dict[str, list[dict[str, Any]]]  # links, addresses, routes, as `rtnetlink` describes them
+Seen = dict[str, list[dict[str, Any]]]  # links, addresses, routes in the format of `rtnetlink`
 
 
 class NodeGone(KubesimError):
-    """A node's holder has ended or does not answer."""
+    """A node's holder has ended or does not respond."""
 
 
 class Underlay:
-    """The process that makes nodes; closing it ends them all. Of kind `host` it is the holder of the host itself, and
-    has `lock` open for as long as it lives, which is longer than kubesim if that is killed; `plugins_lock`, too, all
-    that it starts has open."""
+    """The underlay process; closing it ends all its nodes. An underlay of kind `host` is the holder of the host itself.
+    It keeps `lock` open while it lives, which is longer than kubesim if kubesim is killed; its children keep
+    `plugins_lock` open too.
+    """
 
     def __init__(self, kind: str = "private", lock: IO[str] | None = None, plugins_lock: IO[str] | None = None) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each port that a container listens on counts as one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each listening port needs a descriptor
         ours, theirs = messages.pair()
         root = str(Path(kubesim.__file__).parent.parent)
         with theirs:
@@ -73,7 +74,7 @@ class Underlay:
         return PrivateNode(socket.socket(fileno=self._received()[0]))
 
     def host_node(self) -> PrivateNode:
-        """The host itself, where the underlay is of kind `host`: then it is the holder."""
+        """The host as a node, if the underlay is of kind `host`: the underlay is its holder."""
         return PrivateNode(self._socket)
 
     def _received(self) -> list[int]:
@@ -89,7 +90,7 @@ class Underlay:
         return fds
 
     def close(self) -> None:
-        """End it, and with it everything in its nodes; returns when it has ended."""
+        """Stop it and everything in its nodes; returns when it has ended."""
         self._socket.close()
         self._process.wait()
 
@@ -102,7 +103,7 @@ def _setting(name: str) -> str:
 
 
 class PrivateNode:
-    """A node that can be asked. A refusal by the kernel is an OSError here."""
+    """A node that accepts requests. An error of the kernel is raised as OSError."""
 
     def __init__(self, asked: socket.socket) -> None:
         asked.settimeout(PATIENCE_S)
@@ -110,7 +111,7 @@ class PrivateNode:
         self._directories: list[int] = []
 
     def close(self) -> None:
-        """The holder ends when its socket has no client any more."""
+        """The holder ends when its socket has no client."""
         self._socket.close()
         while self._directories:
             os.close(self._directories.pop())
@@ -130,14 +131,14 @@ class PrivateNode:
         return answer, given_fds
 
     def new_netns(self, path: str, id_maps: Sequence[str] = ()) -> None:
-        """`id_maps`, of users and of groups, are given for one that belongs to a new user namespace."""
+        """Create a network namespace. `id_maps` (users, groups) requests one owned by a new user namespace."""
         self._ask("new netns", path=path, id_maps=list(id_maps))
 
     def remove_netns(self, path: str) -> None:
         self._ask("remove netns", path=path)
 
     def bring_up_loopback(self, path: str) -> None:
-        """Of a network namespace."""
+        """Bring up loopback in a network namespace."""
         self._ask("bring up loopback", path=path)
 
     def is_closed(self, path: str) -> bool:
@@ -145,17 +146,17 @@ class PrivateNode:
         return closed
 
     def files(self, directory: str) -> list[str]:
-        """The paths of what is in a directory there; nothing if there is none."""
+        """The paths in a directory of the node; empty if it is missing."""
         found: list[str] = self._ask("files", path=directory)[0]["files"]
         return found
 
     def state_directory(self) -> str:
-        """A path here to a directory there, until the node is closed."""
+        """A local path to a directory of the node, valid until the node is closed."""
         self._directories += self._ask("state directory")[1]
         return f"/proc/self/fd/{self._directories[-1]}"
 
     def join(self, addresses: Sequence[str], routes: Sequence[tuple[str, str]]) -> None:
-        """Give the node its addresses at the switch, and routes through other nodes."""
+        """Configure the node's addresses on the switch, and routes to other nodes."""
         self._ask("join", addresses=list(addresses), routes=[list(route) for route in routes])
 
     def look(self, netns: str = "") -> Seen:
@@ -170,19 +171,19 @@ class PrivateNode:
         return made
 
     def spawn(self, path: str, environ: Mapping[str, str], fds: Sequence[int]) -> NodeChild:
-        """Run a program there with these descriptors as its standard ones."""
+        """Start a program in the node with these descriptors as stdin, stdout and stderr."""
         reported, process = self._ask("spawn", fds, path=path, environ=dict(environ))[1]
         return NodeChild(reported, process)
 
 
 class NodeChild:
-    """A program in a node (see `kubesim.cni.exec.child.Child`)."""
+    """A program that runs in a node (see `kubesim.cni.exec.child.Child`)."""
 
     def __init__(self, reported: int, process: int) -> None:
         self.exit_fd = reported
         self._process = process
         self._status: int | None = None
-        with open(f"/proc/self/fdinfo/{process}") as file:  # its number there has no meaning here
+        with open(f"/proc/self/fdinfo/{process}") as file:  # its PID in the node means nothing here
             self.pid = max(0, next((int(line.split()[1]) for line in file if line.startswith("Pid:")), 0))
 
     def status(self) -> int | None:
@@ -191,7 +192,7 @@ class NodeChild:
             poll.register(self.exit_fd, select.POLLIN)
             if poll.poll(0):
                 data = os.read(self.exit_fd, STATUS.size)
-                self._status = STATUS.unpack(data)[0] if data else KILLED  # it went down with its node
+                self._status = STATUS.unpack(data)[0] if data else KILLED  # it was killed with its node
         return self._status
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What kubesim and a holder say to each other: a JSON object in one packet, with file descriptors beside it."""
+"""Messages between kubesim and a holder: a JSON object per packet, with file descriptors attached."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def send(to: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
 
 
 def receive(source: socket.socket) -> tuple[Message | None, list[int]]:
-    """The next message with its descriptors; None if the other side is gone."""
+    """The next message with its descriptors; None if the peer has closed the socket."""
     try:
         data, fds, flags, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS)
-    except ConnectionResetError:  # it did not even read the last message
+    except ConnectionResetError:  # the peer ended before it read the last message
         return None, []
-    for fd in fds:  # Python ignores MSG_CMSG_CLOEXEC here, and a plugin would inherit them
+    for fd in fds:  # Python ignores MSG_CMSG_CLOEXEC here, so plugins would inherit them
         os.set_inheritable(fd, False)
     if flags & socket.MSG_CTRUNC:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))

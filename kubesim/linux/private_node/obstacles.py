@@ -1,5 +1,6 @@
-"""Why a private node cannot be created here, and what to do about it. Pure; the settings are read by
-`holder_client.py`."""
+"""Reasons why a private node cannot be created on this machine, with remedies. Pure; `holder_client.py` reads the
+settings.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _OTHERWISE = "or use --runtime simulated, which needs nothing of the system"
 
 
 def no_private_node(step: str, problem: str, settings: Mapping[str, str]) -> str:
-    """One line for the user. `settings` are those sysctls that exist here."""
+    """One line for the user. `settings` are the existing sysctls of this machine."""
     remedy = _remedy(step, problem, settings)
     return f"no private node for real pod networks: {step}: {problem}; {remedy}, {_OTHERWISE}"
 

@@ -1,9 +1,9 @@
-"""Leaving the host: a user namespace in which one is root, and a node's own mounts, network and process ids.
+"""Isolates a process from the host: a user namespace with root, and a node's own mounts, network and PIDs.
 
-Everything of the host's file system stays visible and becomes read-only, without devices; the directories where plugins
-keep their state are an empty tmpfs. Then the node enters a second user namespace: the kernel locks mounts that come
-from another one, so that root in the node can neither make them writable nor take them away. Only processes with a
-single thread can do this, and they cannot go back.
+The host's file system stays visible but becomes read-only and without devices; plugin state directories are an empty
+tmpfs. Then the node enters a second user namespace: the kernel locks mounts inherited from another user namespace, so
+root in the node can neither make them writable nor unmount them. Only a single-threaded process can do this, and it
+cannot be undone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Final
 
 from kubesim.linux import namespaces
 
-# What plugins write to: iptables' lock and bound namespaces, host-local's reservations.
+# Paths that plugins write to: the iptables lock, bound namespaces, host-local's reservations.
 STATE_DIRS: Final = ("/run", "/var/lib/cni")
 NETNS_DIR: Final = "/var/run/netns"
-OWN_DIR: Final = "/run/kubesim"  # what kubesim itself keeps in the node
+OWN_DIR: Final = "/run/kubesim"  # kubesim's own files in the node
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "net/tun")
-# Paths with which root could change the whole machine. In /proc/sys, only the settings of the node's network stay
-# writable.
+# Paths through which root could change the whole machine. In /proc/sys, only the node's network settings stay writable.
 _READ_ONLY_PROC: Final = ("acpi", "bus", "fs", "irq", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger", "tty")
 
 _SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100
@@ -32,7 +31,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Forbidden(Exception):
-    """A step that the kernel did not allow; `problem` is its reason."""
+    """The kernel refused a step; `problem` is the reason."""
 
     def __init__(self, step: str, problem: OSError) -> None:
         self.step, self.problem = step, problem
@@ -40,7 +39,7 @@ class Forbidden(Exception):
 
 
 def become_root() -> None:
-    """Root in a user namespace whose root is the caller outside, with a network namespace for the cables."""
+    """Become root in a user namespace that maps it to the caller, with a network namespace for veth cables."""
     uid, gid = os.geteuid(), os.getegid()
     try:
         namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
@@ -50,7 +49,7 @@ def become_root() -> None:
 
 
 def leave_for_node() -> None:
-    """A new mount namespace for this process, and one of process ids for its next child."""
+    """Enter a new mount namespace, and a new PID namespace for the next child."""
     try:
         namespaces.unshare(namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID)
     except OSError as error:
@@ -58,8 +57,9 @@ def leave_for_node() -> None:
 
 
 def furnish() -> None:
-    """As the first process of a node: its own /proc and /dev, everything else read-only, empty state, and a network
-    with loopback. From then on no process in the node can undo it."""
+    """Set up the first process of a node: its own /proc and /dev, everything else read-only, empty state directories,
+    and a network with loopback. Afterwards no process in the node can undo it.
+    """
     try:
         namespaces.mount("none", "/", "none", namespaces.MS_REC | namespaces.MS_PRIVATE)
         _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
@@ -80,17 +80,17 @@ def furnish() -> None:
 
 
 def _lock_mounts() -> None:
-    """Enter a second user namespace with a copy of the mounts, and a network namespace that belongs to it."""
+    """Enter a second user namespace with a copy of the mounts, and with a network namespace that it owns."""
     try:
         namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWNET)
         namespaces.map_root_to(0, 0)
-        _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may trace the holder
+        _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may ptrace the holder
     except OSError as error:
         raise Forbidden("a user namespace of the node's own", error) from error
 
 
 def _furnish_devices() -> None:
-    """A /dev with the devices that any program may use: a read-only mount would not keep root from using others."""
+    """Mount a /dev with harmless devices only: a read-only mount would not keep root from using others."""
     found = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
     namespaces.mount("tmpfs", "/dev", "tmpfs", data="mode=0755,size=64k")
     for name, device in found.items():
@@ -114,7 +114,7 @@ def _protect_proc() -> None:
 
 
 def _set_attributes(path: str, set: int = 0, *, cleared: int = 0, recursive: bool = False) -> None:
-    """Of what is mounted there now, and below it if `recursive`; not of what is mounted later."""
+    """Set attributes of existing mounts at the path, and below it if `recursive`; later mounts are unaffected."""
     settings = (ctypes.c_uint64 * 4)(set, cleared, 0, 0)
     flags, size = _AT_RECURSIVE if recursive else 0, ctypes.sizeof(settings)
     if _libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, ctypes.byref(settings), size) != 0:
@@ -123,13 +123,14 @@ def _set_attributes(path: str, set: int = 0, *, cleared: int = 0, recursive: boo
 
 
 def adopt_orphans() -> None:
-    """A descendant that loses its parent becomes our child, so that we can wait for its end."""
+    """Become the reaper of orphaned descendants, so that we can wait for them."""
     _libc.prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Let the kernel kill this process when the parent ends, or now if it has ended already. To be called after the
-    last change of user, which would undo it. A parent outside our PID namespace has no number here."""
+    """Let the kernel kill this process when its parent ends, or now if it has ended. Must be called after the last
+    change of user, which would reset it. A parent outside our PID namespace has no PID here.
+    """
     _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
         os._exit(1)

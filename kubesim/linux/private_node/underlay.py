@@ -1,8 +1,8 @@
-"""The layer under the nodes: the process that creates them, and the switch that connects them.
+"""The underlay: the process that creates private nodes, and the switch that connects them.
 
-It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
-namespace is common to the nodes of a cluster because no link between two nodes could be created otherwise. Started by
-`holder_client.py` as a separate program, before any import or action that could create a second thread.
+It owns the user namespace; every node is a process in it with its own mount, network and PID namespaces. The nodes of a
+cluster share the user namespace, because otherwise no link between two nodes could be created. `holder_client.py`
+starts it as a separate program, before any import or action that could create a second thread.
 
     python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
 """
@@ -25,7 +25,7 @@ SWITCH = "lan"
 def main(arguments: list[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
     parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
-    for fd in (requests.fileno(), *kept):  # all other inherited descriptors are passed to every started process
+    for fd in (requests.fileno(), *kept):  # every started process inherits all other descriptors
         os.set_inheritable(fd, False)
     if kind == "host":
         private.adopt_orphans()
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> None:
         messages.send(requests, _error_message(error))
         return
     private.die_with_parent(parent)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need no waiter
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps ended nodes
     messages.send(requests, {})
     number = 0
     while True:
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, socket.socket]:
-    """A node that is ready, with its cable. Its socket, and its exit."""
+    """Start a node with its veth cable. Returns its socket and its exit descriptor."""
     ours, theirs = messages.pair()
     said, say = messages.pair()
     launcher = os.getpid()
@@ -79,7 +79,7 @@ def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, sock
 
 
 def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
-    """Only a child can be the first process of a node; the process that made it waits for its end."""
+    """Fork twice: only a child can be the first process of a PID namespace, and its parent waits for its end."""
     try:
         private.die_with_parent(parent)
         private.leave_for_node()

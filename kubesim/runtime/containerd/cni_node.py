@@ -25,7 +25,7 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.errors import CniError, RuntimeCallError, UsageError
 from kubesim.linux.netns import netns_name
-from kubesim.linux.networks import network, of_its_time
+from kubesim.linux.networks import network, network_for_order
 from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.linux.private_node.private import NETNS_DIR
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
@@ -84,7 +84,7 @@ class CniNode:
         if self._is_conf_dir_ours:
             os.makedirs(self._conf_dir, exist_ok=True)
             text = network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge)
-            name, text = of_its_time(text, settings.order)
+            name, text = network_for_order(text, settings.order)
             with open(f"{self._conf_dir}/{name}", "w") as file:
                 file.write(text)
 

@@ -14,14 +14,15 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.owners import controller_of
-from kubesim.cluster.controllers.volumes.standard_class import make_way_for
+from kubesim.cluster.controllers.volumes.standard_class import yield_to_user_class
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import not_found, rejected
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
-from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
-from kubesim.cluster.registry.services.kubernetes_service import make_way_for_service
+from kubesim.cluster.registry.registry import Target
+from kubesim.cluster.registry.services.kubernetes_service import yield_to_user_service
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.served_kinds import resource_for
 from kubesim.cluster.store.store import Store
@@ -74,8 +75,8 @@ class ApiSteps:
         if namespace:
             metadata["namespace"] = namespace
         name = metadata.get("name", "")
-        make_way_for(self.store, resource.kind, name)
-        make_way_for_service(self.store, resource.kind, namespace, name)
+        yield_to_user_class(self.store, resource.kind, name)
+        yield_to_user_service(self.store, resource.kind, namespace, name)
         exists = bool(name) and self.store.find(resource.kind, namespace, name) is not None
         target = Target(resource, namespace, name if exists else "")
         if not name:

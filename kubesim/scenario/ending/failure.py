@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from kubesim.values import value_object
 
-FailureKind = Literal["expectation", "step", "invariant", "deadlock"]
+FailureKind = Literal["expectation", "step", "invariant", "convergence", "deadlock"]
 
 
 @value_object
@@ -32,7 +32,7 @@ class Failure:
     @property
     def sentence(self) -> str:
         """`TEXT, but WHY` of an expectation, otherwise `TEXT: WHY`."""
-        return f"{self.text}{', but ' if self.kind == 'expectation' else ': '}{self.why}"
+        return f"{self.text}{', but ' if self.kind in ('expectation', 'convergence') else ': '}{self.why}"
 
     def lines(self) -> list[str]:
         """`FILE:LINE: SENTENCE`, and indented details."""

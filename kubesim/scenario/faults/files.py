@@ -27,9 +27,18 @@ PULLED = "image_manager/pulled/"
 
 
 def left_by(outcome: Outcome | None) -> Left:
+    if outcome is not None and outcome.fault.is_power_failure:
+        return "torn"
     if outcome is None or (outcome.kind != "torn" and outcome.fault.moment == "after"):
         return "new"
+    if outcome.kind == "crash" and not ends_kubelet(outcome):
+        return "new"
     return "torn" if outcome.kind == "torn" else "old"
+
+
+def ends_kubelet(outcome: Outcome) -> bool:
+    """Whether it is a crash of the kubelet or its node."""
+    return outcome.fault.crash is not None and outcome.fault.crash.what in ("kubelet", "node")
 
 
 class InterceptedFiles(SimulatedFiles):
@@ -112,8 +121,7 @@ class StateFiles:
             self.damaged.discard(file)
         if outcome is None or outcome.kind != "crash":
             return left, (outcome.fault.error or DEFAULT_ERROR) if outcome and outcome.kind == "error" else ""
-        assert outcome.fault.crash is not None
-        self._is_down = outcome.fault.crash.what != "runtime"
+        self._is_down = ends_kubelet(outcome)
         self._interceptor.start_crash(operation, outcome)
         return left, ""
 

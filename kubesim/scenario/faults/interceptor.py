@@ -17,17 +17,27 @@ from kubesim.clock.randomness import Stream
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError, PluginError, RuntimeCallError
 from kubesim.runtime.protocol import UNKNOWN_ERROR
-from kubesim.scenario.faults.decide import DEFAULT_ERROR, FaultState, Operation, Outcome, first_fault, matches_pod
+from kubesim.scenario.faults.decide import (
+    DEFAULT_ERROR,
+    FaultState,
+    Operation,
+    Outcome,
+    cuts_connection,
+    ends_operation,
+    first_fault,
+    matches_pod,
+)
 from kubesim.scenario.language.operations.fault_items import Crash
 from kubesim.scenario.language.operations.names import is_operation
 from kubesim.scenario.language.operations.when_items import When
 from kubesim.scenario.language.step_items import Hang
 from kubesim.trace import Recorder
-from kubesim.trace.records import Fault
+from kubesim.trace.records import Fault, OperationPassed
 from kubesim.values import part
 
 T = TypeVar("T")
 INSTANT = 1  # one microsecond: everything else at this instant happens first
+CONNECTION_LOST = "http2: client connection lost"
 LOST_CONNECTION = 45 * SECOND  # client-go's HTTP/2 pings detect a dead connection after this time
 
 
@@ -63,6 +73,7 @@ class Interceptor:
     awaited_names: tuple[str, ...]  # operations that a step waits for
     crash: Callable[[str, Crash], Coroutine[Any, Any, None]] | None = None
     active: bool = False
+    observes: bool = False  # whether operations are details of the trace
     disturbed_at: int = 0  # the time of the last fault
     awaited: list[AwaitedOperation] = field(default_factory=list)
     _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and the end of the hang
@@ -83,6 +94,8 @@ class Interceptor:
         """The outcome of an operation, recorded; None if it succeeds."""
         if not self.active:
             return None
+        if self.observes:
+            self._observe("before", operation)
         outcome = first_fault(self.faults, operation, self.clock.elapsed(), self.stream)
         if outcome is not None:
             self.disturbed_at = max(self.disturbed_at, self.clock.now() + outcome.latency)
@@ -96,6 +109,18 @@ class Interceptor:
                 )
             )
         return outcome
+
+    def _observe(self, moment: str, operation: Operation) -> None:
+        self.recorder.detail(
+            OperationPassed(
+                node=operation.node,
+                pod=operation.pod,
+                container=operation.container,
+                operation=f"{operation.group}.{operation.name}",
+                subject=operation.subject,
+                moment=moment,
+            )
+        )
 
     async def intercept(self, operation: Operation, call: Awaitable[T]) -> T:
         """Run the call with its fault, if any."""
@@ -112,12 +137,27 @@ class Interceptor:
                 await self.clock.sleep(outcome.latency)
             if outcome.kind == "late":
                 return await call
+            if outcome.kind == "crash" and not ends_operation(outcome, operation):
+                return await self._beside_crash(operation, outcome, call)
             if outcome.fault.moment == "after":
                 await call
             await self._strike(operation, outcome)
         finally:
+            self.disturbed_at = max(self.disturbed_at, self.clock.now())
             if isinstance(call, Coroutine):
                 call.close()  # avoid the warning that it was never awaited
+
+    async def _beside_crash(self, operation: Operation, outcome: Outcome, call: Awaitable[T]) -> T:
+        """The call of a caller that survives the crash of another component."""
+        if outcome.fault.moment == "after":
+            result = await call
+            self.start_crash(operation, outcome)
+            if operation.group == "api" and cuts_connection(outcome):
+                raise ApiError(0, "", CONNECTION_LOST)
+            return result
+        self.start_crash(operation, outcome)
+        await self.clock.sleep(INSTANT)
+        return await call
 
     def _hangs_until(self, operation: Operation) -> int:
         """The time at which a hanging operation continues; 0 if it does not hang."""
@@ -138,7 +178,7 @@ class Interceptor:
             self.start_crash(operation, outcome)
         elif operation.group == "api":
             await self.clock.sleep(LOST_CONNECTION)
-            raise ApiError(0, "", "http2: client connection lost")
+            raise ApiError(0, "", CONNECTION_LOST)
         await Awaited(f"{operation.text}, which does not return")
         raise AssertionError("nobody wakes it")
 
@@ -155,6 +195,8 @@ class Interceptor:
     def passed(self, moment: str, operation: Operation) -> bool:
         """Start the steps of an operation that cannot wait. Returns whether there were any."""
         found = False
+        if self.observes and self.active and moment == "after":
+            self._observe(moment, operation)
         for awaited in self.awaited if self.active else ():
             if awaited.is_about(moment, operation):
                 awaited.left -= 1

@@ -8,7 +8,7 @@ from typing import Any
 from kubesim.api.timestamps import MINUTE
 from kubesim.kubelet.volumes.spec import VolumeError
 from kubesim.runtime.volume_directories import SlowVolume, VolumeDirectories, VolumeDirectory
-from kubesim.scenario.faults.decide import DEFAULT_ERROR, Operation, Outcome
+from kubesim.scenario.faults.decide import DEFAULT_ERROR, Operation, Outcome, ends_operation
 from kubesim.scenario.faults.interceptor import Interceptor
 
 HANGS = 24 * 60 * MINUTE  # longer than any wait for volumes
@@ -56,6 +56,9 @@ class InterceptedVolumes:
 
     def _struck(self, operation: Operation, outcome: Outcome | None, act: Callable[[], bool | None]) -> bool | None:
         if outcome is None or outcome.kind == "late":
+            return act()
+        if outcome.kind == "crash" and not ends_operation(outcome, operation):
+            self._interceptor.start_crash(operation, outcome)
             return act()
         if outcome.fault.moment == "after":
             act()

@@ -224,6 +224,8 @@ class Spec(Strict):
     invariants: Annotated[Invariants, BeforeValidator(_invariants)] = defaults()
     seed: int = 0
     duration: Annotated[Duration, Field(gt=0)] | None = None
+    # The run waits this long until everything is idle, also after its duration, and fails if something is not.
+    converges_within: Annotated[Duration, Field(gt=0)] | None = None
 
     @field_validator("feature_gates")
     @classmethod

@@ -174,7 +174,7 @@ class ScenarioParser:
         value, source, line = document.marked.value, document.text.source, document.marked.line
         if not isinstance(value, dict):
             self.refuse(InputError(source, "a document must be a mapping with apiVersion and kind", line=line))
-        elif not _is_scenario(value):
+        elif not is_scenario(value):
             self._manifests.append(document)
             self.repeated += document.marked.repeated
         elif self._scenario is None:
@@ -241,6 +241,11 @@ class ScenarioParser:
         changed = copy(self)
         changed._scenario = Document(with_items(document.marked, items), document.text)
         return changed
+
+    @property
+    def documents(self) -> list[Any]:
+        """The values of the documents: the scenario's first, if there is one, with what it includes."""
+        return [each.value for each in ([self._scenario] if self._scenario else []) + self._manifests]
 
     def scenario(self, name: str) -> Scenario:
         written, unnamed = self._scenario, Marked({"metadata": {"name": name}}, 1)
@@ -394,7 +399,8 @@ def default_name(source: str) -> str:
     return os.path.basename(source).rpartition(".")[0] or os.path.basename(source) or "scenario"
 
 
-def _is_scenario(document: dict[str, Any]) -> bool:
+def is_scenario(document: dict[str, Any]) -> bool:
+    """Whether a document is a scenario, by its kind or its group."""
     return document.get("kind") == "Scenario" or str(document.get("apiVersion", "")).startswith("kubesim.dev/")
 
 

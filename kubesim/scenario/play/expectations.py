@@ -232,6 +232,10 @@ class Judge:
         """A step that failed: it fails the run, as an expectation does."""
         self._fail("step", text, why, location, pod)
 
+    def did_not_converge(self, text: str, why: str, pod: str = "") -> None:
+        """Something that is not idle at the end of the run."""
+        self._fail("convergence", text, why, NOWHERE, pod)
+
     def _waiting(self) -> Iterator[OpenExpectation]:
         return (item for item in self._open if item.failed_late is None)
 

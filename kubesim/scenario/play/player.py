@@ -3,6 +3,7 @@
 When a run ends:
 
 - at its `duration`, if it has one;
+- with `convergesWithin`, when everything is idle, after its `duration` if it has one; what is not idle by then fails;
 - with steps, when all are done and everything is idle: every pod is ready, has ended or is gone, every workload has the
   pods that it requests, and no expectation is still open. After two minutes of waiting the run ends anyway; a CronJob
   is never idle;
@@ -14,7 +15,7 @@ When a run ends:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import field
 from functools import partial
 from inspect import iscoroutinefunction
@@ -29,7 +30,9 @@ from kubesim.clock import NEVER, Awaited, LoopClock, wake
 from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.ending.outcome import pod_outcome, workload_counts
 from kubesim.scenario.ending.rest import WORKLOADS, is_idle, is_settled
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.load.objects import apply_order, shown
@@ -81,7 +84,8 @@ class Player:
 
     def __post_init__(self) -> None:
         self._start = self.clock.now()
-        limits = [limit for limit in (self.spec.duration, self.until, self.cut) if limit is not None]
+        end = self.spec.duration if self.spec.converges_within is None else None
+        limits = [limit for limit in (end, self.until, self.cut) if limit is not None]
         self._limit = self._start + min(limits) if limits else None
         self.judge.on_verdict = self._wake
 
@@ -197,6 +201,8 @@ class Player:
     async def _ending(self) -> None:
         if self.spec.duration is not None:
             await self._sleep_until(self._start + self.spec.duration)
+            if self.spec.converges_within is not None:
+                await self._become_idle(before_deletion=False)
             return
         if self.spec.sources.apiserver is not None:  # a live cluster has no end
             await self._sleep_until(NEVER)
@@ -205,7 +211,7 @@ class Player:
         if whole_life and self.until is not None:
             await self._sleep_until(NEVER)
             return
-        await self._wait_until(lambda: self._is_idle(before_deletion=whole_life), self._patience())
+        await self._become_idle(before_deletion=whole_life)
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME) and not self._taken:
             self._look_once()
             await self._delete_all()
@@ -213,6 +219,29 @@ class Player:
         if self.added:
             await self._wait_until(self._is_over, self._patience())
             await self._sleep_until(self.clock.now() + LAST_WORDS)
+
+    async def _become_idle(self, *, before_deletion: bool) -> None:
+        await self._wait_until(lambda: self._is_idle(before_deletion=before_deletion), self._patience())
+        self._check_convergence(self._unsettled, self._not_idle)
+
+    def _check_convergence(self, pods: Iterable[tuple[str, str]], workloads: Iterable[tuple[str, str, str]]) -> None:
+        """Fail the run for what is not idle after `convergesWithin`."""
+        limit = self.spec.converges_within
+        if limit is None:
+            return
+        for key in sorted(pods):
+            name, why = "/".join(key), self._why_not_settled(self._pods[key])
+            self.judge.did_not_converge(
+                f"pod {name} must be ready, finished or gone within {duration(limit)}", why, name
+            )
+        for kind, namespace, name in sorted(workloads):
+            why = workload_counts(self._workloads[kind, namespace, name])
+            self.judge.did_not_converge(f"{kind} {namespace}/{name} must be idle within {duration(limit)}", why)
+
+    def _why_not_settled(self, pod: Pod) -> str:
+        why = pod_outcome(pod, None, [node.name for node in self.spec.nodes])
+        problem = self.world.problem_of_node(pod.spec.node_name)
+        return f"it is {why}" + (f"; {problem}" if problem else "")
 
     def _is_over(self) -> bool:
         return self._taken == len(self.added) and self._is_idle(before_deletion=False)
@@ -225,7 +254,7 @@ class Player:
     def _patience(self) -> int:
         """How long to wait until everything is idle: two minutes, or longer if an expectation has a later deadline."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
-        return max(self.clock.now() + PATIENCE, self._start + latest + 1)
+        return max(self.clock.now() + (self.spec.converges_within or PATIENCE), self._start + latest + 1)
 
     def _is_idle(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
@@ -247,7 +276,9 @@ class Player:
                 name = f"{pod.metadata.namespace}/{pod.metadata.name}"
                 self._attempt(f"delete pod {name}", partial(self.world.delete_object, pod))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
-        await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
+        deadline = self.clock.now() + grace * SECOND + (self.spec.converges_within or PATIENCE)
+        await self._wait_until(lambda: not self._pods, deadline)
+        self._check_convergence(self._pods, self._workloads)
 
     # -- waiting ------------------------------------------------------------------------------------------------
 

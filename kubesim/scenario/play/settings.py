@@ -126,7 +126,7 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies, rules: Rules
     cidr = pod_cidrs(number, spec)[0]
     own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
     first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
-    images = {name: _image(name, item) for name, item in _images(spec)}
+    images = {name: image_behaviour(name, item) for name, item in _images(spec)}
     node = spec.nodes[number]
     names = ("", *node.runtime_handlers)
     return SimulatedSettings(
@@ -248,7 +248,7 @@ def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
             _note_mentions(item, mentioned)
 
 
-def _image(name: str, item: ImageItem) -> ImageBehaviour:
+def image_behaviour(name: str, item: ImageItem) -> ImageBehaviour:
     missing = item.missing if isinstance(item.missing, str) else ""
     if item.missing is True:
         missing = not_found(name)

@@ -99,6 +99,10 @@ class World(Protocol):
         """Record a note for the reader of the trace."""
         ...
 
+    def problem_of_node(self, name: str) -> str:
+        """Why nothing happens to the pods of a node; empty if its parts are running."""
+        ...
+
     def objects(self, kind: str) -> Sequence[ApiObject]:
         """All objects of this kind."""
         ...
@@ -113,6 +117,16 @@ class SimulatedWorld(NodeSteps):
     """The in-memory cluster, and simulated nodes by name."""
 
     url: SimulatedUrl | None = None
+
+    def problem_of_node(self, name: str) -> str:
+        node = self.nodes.get(name)
+        if node is None:
+            return ""
+        if node.why_not_started:
+            return f"the kubelet of node {name} exits at its start: {node.why_not_started}"
+        runs = {"the kubelet": node.kubelet_runs, "the runtime": node.service.up, "the API server": node.api.up}
+        broken = [what for what, is_up in runs.items() if not is_up]
+        return f"{' and '.join(broken)} of node {name} {'is' if len(broken) == 1 else 'are'} down" if broken else ""
 
     def objects(self, kind: str) -> Sequence[ApiObject]:
         return self.store.list(kind)
@@ -278,11 +292,25 @@ class SimulatedWorld(NodeSteps):
         try:
             if crash.what == "node":
                 await self.reboot(Reboot.model_validate({"node": node, "downFor": duration(crash.down_for)}))
+            elif crash.what in ("apiserver", "connection"):
+                await self._lose_api_server([node] if crash.what == "connection" else list(self.nodes), crash.down_for)
             else:
                 again = {"what": crash.what, "node": node, "downFor": duration(crash.down_for)}
                 await self.restart(Restart.model_validate(again))
         except StepFailed:
             pass
+
+    async def _lose_api_server(self, nodes: Sequence[str], down_for: int) -> None:
+        """Cut the connections of these nodes to the API server. Those that are down already are not affected."""
+        cut = [self.nodes[name] for name in nodes if self.nodes[name].api.up]
+        for node in cut:
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
+        await self.clock.sleep(down_for)
+        for node in cut:
+            if not node.api.up:
+                self._note_of_node(node, "the API server can be reached again")
+                node.api.restore()
 
     async def shutdown(self, shutdown: Shutdown) -> None:
         """Simulate a shutdown until the kubelet releases its inhibitor delay. The machine stays on."""

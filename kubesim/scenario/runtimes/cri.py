@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kubesim.clock import LoopClock, go
 from kubesim.errors import KubesimError, UsageError
 from kubesim.runtime.cri.wire.endpoint import require_grpc, socket_path
-from kubesim.scenario.language.cri_items import DEFAULT_ENDPOINT, CriItem
+from kubesim.scenario.language.cri_items import DEFAULT_ENDPOINT
 from kubesim.scenario.runtimes.plugin import NodeSetting, NodeSupplies, RuntimePlugin
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.cri.client.log_following import LogFollower
     from kubesim.runtime.cri.client.runtime import CriRuntime
     from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
+    from kubesim.scenario.language.document import Spec
 
 
 def states_directory() -> str:
@@ -37,7 +38,9 @@ def states_directory() -> str:
 class CriPlugin(RuntimePlugin):
     real_time = True
 
-    def __init__(self, item: CriItem) -> None:
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        item = spec.cri
         require_grpc("--runtime cri")
         from kubesim.runtime.cri.client.machine import read_machine
         from kubesim.runtime.cri.client.state import StateDirectory

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from kubesim.errors import UsageError
+from kubesim.errors import KubesimError, UsageError
 
 if TYPE_CHECKING:
     from kubesim.scenario.language.document import Spec
@@ -40,25 +40,37 @@ def is_in_the_node(name: str) -> bool:
     return name in _IN_THE_NODE
 
 
-def plugin_of(spec: Spec) -> RuntimePlugin:
-    """The plugin of a run. Raises UsageError."""
-    if spec.runtime == "cri":
-        from kubesim.scenario.runtimes.cri import CriPlugin  # grpc is imported only here
+def plugin_class(name: str) -> type[RuntimePlugin]:
+    """The plugin with this name. Raises UsageError."""
+    if name == "cri":
+        from kubesim.scenario.runtimes.cri import CriPlugin
 
-        return CriPlugin(spec.cri)
-    return _loaded(spec.runtime)
-
-
-def _loaded(name: str) -> RuntimePlugin:
-    from kubesim.scenario.runtimes.plugin import RuntimePlugin
-
+        return CriPlugin
     entry = installed().get(name)
     if entry is None:
         raise UsageError(unknown_runtime(name))
+    return _loaded(entry)
+
+
+def _loaded(entry: EntryPoint) -> type[RuntimePlugin]:
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
+
     try:
-        made = entry.load()()
+        found = entry.load()
     except Exception as error:  # code of somebody else
-        raise UsageError(f"runtime {name} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}") from error
-    if not isinstance(made, RuntimePlugin):
-        raise UsageError(f"runtime {name} ({entry.value}) is no kubesim.scenario.runtimes.RuntimePlugin")
-    return made
+        why = f"{type(error).__name__}: {error}"
+        raise UsageError(f"runtime {entry.name} ({entry.value}) cannot be loaded: {why}") from error
+    if not (isinstance(found, type) and issubclass(found, RuntimePlugin)):
+        wanted = "a subclass of kubesim.scenario.runtimes.RuntimePlugin"
+        raise UsageError(f"runtime {entry.name} ({entry.value}) is not {wanted}")
+    return found
+
+
+def made_plugin(plugin: type[RuntimePlugin], spec: Spec) -> RuntimePlugin:
+    """One for a run. Raises UsageError."""
+    try:
+        return plugin(spec)
+    except KubesimError:
+        raise
+    except Exception as error:  # code of somebody else
+        raise UsageError(f"runtime {spec.runtime} cannot be started: {type(error).__name__}: {error}") from error

@@ -11,30 +11,28 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.wall import wall_now
 from kubesim.errors import UsageError
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.runtimes.finding import is_in_the_node, plugin_of
+from kubesim.scenario.runtimes.finding import is_in_the_node, made_plugin, plugin_class
 from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
-def checked_plugin(spec: Spec) -> RuntimePlugin | None:
-    """The plugin of a run, if its scenario can be played with it. Raises UsageError."""
+def checked_plugin(spec: Spec, speed: float) -> RuntimePlugin | None:
+    """The plugin of a run, if its scenario can be played with it and at this speed (0: any). Raises UsageError."""
     if is_in_the_node(spec.runtime):
         return None
     from kubesim.scenario.runtimes.limits import check_real_runtime  # most runs do without
 
     check_real_runtime(spec, spec.runtime)
-    return plugin_of(spec)
-
-
-def paced_by(plugin: RuntimePlugin | None, speed: float, name: str) -> float:
-    """The speed of the run. Raises UsageError."""
-    if plugin is None or not plugin.real_time:
-        return speed
-    if speed not in (0.0, 1.0):
-        plugin.close()
+    plugin = plugin_class(spec.runtime)
+    if plugin.real_time and speed not in (0.0, 1.0):
+        name = spec.runtime
         raise UsageError(f"--speed {speed:g}: real containers of runtime {name} run in real time: leave --speed out")
-    return 1.0
+    return made_plugin(plugin, spec)
+
+
+def pace_of(plugin: RuntimePlugin | None, speed: float) -> float:
+    return 1.0 if plugin is not None and plugin.real_time else speed
 
 
 def start_of(plugin: RuntimePlugin | None) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.protocol import Runtime
     from kubesim.runtime.simulated.log_files import ContainerOutput
     from kubesim.runtime.volume_directories import VolumeDirectories
+    from kubesim.scenario.language.document import Spec
 
 
 @value_object
@@ -63,6 +64,9 @@ class RuntimePlugin:
     """One object per run; the methods are called in this order."""
 
     real_time = False  # True: its containers do not follow virtual time, so the run has the speed of the wall clock
+
+    def __init__(self, spec: Spec) -> None:
+        """`spec` is of the scenario. Raises UsageError."""
 
     async def start(self, clock: LoopClock) -> None:
         """Called in the event loop of the run before its nodes exist. Raises UsageError."""

@@ -1,1 +1,1 @@
-"""Manifests of static pods: decoding, and the real or simulated files and URLs that hold them."""
+"""Static pod manifests: decoding, and real or simulated files and URLs."""

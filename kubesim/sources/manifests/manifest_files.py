@@ -1,6 +1,6 @@
-"""What the file source needs from its path: a directory of manifests, or a single file.
+"""The file source's view of its path: a directory of manifests, or a single file.
 
-`simulated_files.py` and `real_files.py` implement it. Links are followed; problems have the kubelet's texts.
+`simulated_files.py` and `real_files.py` implement it. Symbolic links are followed; errors have the kubelet's messages.
 """
 
 from __future__ import annotations
@@ -10,57 +10,57 @@ from typing import Literal, Protocol
 
 from kubesim.values import value_object
 
-MAX_CONFIG_LENGTH = 10 << 20  # bytes; a manifest as long as this is too long
+MAX_CONFIG_LENGTH = 10 << 20  # bytes; a manifest of this size is too long
 MISSING = "path does not exist, ignoring"
 LIMIT_REACHED = "the read limit is reached"
-PATH_ITSELF = ""  # the name that stands for the path of the source, where others are names in the directory
+PATH_ITSELF = ""  # the source's path itself, where other names are files in the directory
 
 Kind = Literal["missing", "directory", "file", "other"]
 Change = Literal["add", "modify", "delete"]
 
 
 class FileProblem(Exception):
-    """Something cannot be looked at or read; the text is what Go's os package says."""
+    """A file cannot be examined or read; the text is that of Go's os package."""
 
 
 class FileMissing(FileProblem):
-    """... because it does not exist."""
+    """The file does not exist."""
 
 
 @value_object
 class FileEvent:
-    """What a watch reports. Written again counts as modified, and so does a change of permissions."""
+    """A watch event. A rewrite counts as modified, and so does a change of permissions."""
 
     name: str
     change: Change
 
 
 class ManifestWatcher(Protocol):
-    """Callers that need changes register for them."""
+    """Callbacks for changes of manifests."""
 
     def changed(self, event: FileEvent) -> None: ...
 
     def cannot_watch(self, problem: FileProblem) -> None:
-        """The watch does not work now; it will be tried again."""
+        """The watch failed; it will be retried."""
         ...
 
 
 class ManifestFiles(Protocol):
     path: str
-    is_real: bool  # files can change although nothing happened here
+    is_real: bool  # files can change without an event of the simulation
 
     def kind(self, name: str = PATH_ITSELF) -> Kind:
-        """Raises FileProblem if that cannot be found out."""
+        """Whether the path is a directory, a file or missing. Raises FileProblem."""
         ...
 
     def names(self) -> list[str]:
-        """Everything in the directory, sorted; what cannot be listed has nothing in it."""
+        """The sorted names in the directory; empty if it cannot be listed."""
         ...
 
     def read(self, name: str = PATH_ITSELF) -> str:
-        """Raises FileProblem."""
+        """The file's text. Raises FileProblem."""
         ...
 
     def watch(self, watcher: ManifestWatcher) -> Callable[[], None]:
-        """Tell changes from now on; the answer ends it."""
+        """Report changes from now on; call the returned function to stop."""
         ...

@@ -1,4 +1,4 @@
-"""What kind of object a manifest says it is, and whether a kubelet knows that kind.
+"""The kind of a manifest's object, and whether the kubelet supports it.
 
 Mirrors: apimachinery/pkg/runtime/serializer/json meta.go Interpret; runtime/error.go
 """
@@ -17,7 +17,7 @@ _CORE = (
     "SerializedReference Service ServiceAccount ServiceAccountList ServiceList ServiceProxyOptions "
     "CreateOptions DeleteOptions GetOptions ListOptions PatchOptions Status UpdateOptions WatchEvent"
 )
-# The kinds of the core group, v1, that can be read from a manifest.
+# The kinds of the core group, v1, that a manifest may contain.
 CORE_KINDS = frozenset(_CORE.split())
 _SCHEME = '"pkg/api/legacyscheme/scheme.go:30"'
 _META_TYPE = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -28,7 +28,7 @@ class ManifestError(ValueError):
 
 
 def interpret(value: Json, original: str) -> str:
-    """The kind of a core v1 object; `original` is the text that error messages quote."""
+    """The kind of a core v1 object; error messages quote `original`."""
     api_version, kind = _type_meta(value)
     group, version = _group_version(api_version)
     if not kind:
@@ -48,7 +48,7 @@ def _type_meta(value: Json) -> tuple[str, str]:
         raise _unreadable(value, "Go value", _META_TYPE)
     found = {"apiversion": "", "kind": ""}
     for key, item in value.items():
-        # This first look at an object does not care about the case of its keys; the real decoding does.
+        # Upstream's first decoding ignores the case of keys; the second one does not.
         name = key.lower()
         if name not in found or item is None:
             continue

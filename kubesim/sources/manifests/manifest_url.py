@@ -1,7 +1,7 @@
-"""What the http source requests from a URL, and the meaning of the answers.
+"""Requests of the HTTP source, and the evaluation of responses.
 
-`simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
-wants to run and what is worth reporting. An invalid text is reported once: the same text again is not a failure.
+`simulated_url.py` and `real_url.py` implement the requests. `UrlReader` is the pure part of the source: it parses a
+response into pods and decides what to log. An invalid text is reported once; the same text again is not a failure.
 
 Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
 """
@@ -20,15 +20,15 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.manifests.static_pod import Manifest, manifest_text, read_manifest
 from kubesim.values import value_object
 
-LOGGED_FAILURES = 3  # of those that follow each other; the next one adds that no more will be logged
+LOGGED_FAILURES = 3  # consecutive ones; the next one adds that later ones are not logged
 OK = 200
-REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
+REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange including the body
 
 Header = Mapping[str, tuple[str, ...]]
 
 
 class FetchError(Exception):
-    """No answer, or none that could be read to its end; the text is what Go's http package says."""
+    """A request without a complete response; the text is that of Go's http package."""
 
 
 @value_object
@@ -39,27 +39,27 @@ class UrlAnswer:
 
     @property
     def status_line(self) -> str:
-        """`404 Not Found`."""
+        """The status line, such as `404 Not Found`."""
         phrase = self.reason or next((known.phrase for known in HTTPStatus if known == self.status), "")
         return f"{self.status} {phrase}".rstrip()
 
 
 class ManifestUrl(Protocol):
     url: str
-    is_real: bool  # its answer can change although nothing happened here
+    is_real: bool  # its response can change without an event of the simulation
 
     async def get(self) -> UrlAnswer:
-        """Raises FetchError."""
+        """Send the request. Raises FetchError."""
         ...
 
     def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Tell when it may answer differently; the answer ends it."""
+        """Call back when the response may have changed; call the returned function to stop."""
         ...
 
 
 @value_object
 class Tls:
-    """The trusted authorities (the system's if no file is given), and the client's own certificate."""
+    """Trusted CAs (the system's without a file), and the client certificate."""
 
     ca_file: str = ""
     cert_file: str = ""
@@ -77,14 +77,14 @@ class UrlOptions:
 
 @value_object
 class Reading:
-    """What an answer amounts to: the pods that are wanted (None: unknown), and what to log."""
+    """The result of a response: the wanted pods (None: unknown), and messages to log."""
 
     pods: tuple[Pod, ...] | None = None
     note: str = ""
 
 
 class UrlReader:
-    """Remembers the last text and how often reading failed in a row."""
+    """Parses responses; remembers the last text and the number of consecutive failures."""
 
     def __init__(self, url: str, node_name: str, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._url = url
@@ -97,7 +97,7 @@ class UrlReader:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the same answer once more changes nothing."""
+        """Whether an identical response would change nothing."""
         return self._again_fails and self._failures > LOGGED_FAILURES if self._failures else self._data is not None
 
     def take(self, answer: UrlAnswer | FetchError) -> Reading:
@@ -132,7 +132,7 @@ class UrlReader:
 
 
 def without_password(url: str) -> str:
-    """A URL as it can be printed, without its password."""
+    """The URL without its password, for printing."""
     parts = urlsplit(url)
     if parts.password is None:
         return url

@@ -1,9 +1,8 @@
-"""A directory of manifests, or a single one, on this machine. Implements `ManifestFiles` with inotify.
+"""Manifest files on this machine: implements `ManifestFiles` with inotify.
 
-The watch is the kubelet's: a path that does not exist is looked for once a second, an overflowing queue starts it
-again,
-and a directory that is removed or renamed is not heard of again, also when there is a new one of its name. What the
-watch misses is found by the source's regular check.
+The watch behaves like the kubelet's. It checks once a second for a missing path and restarts after a queue overflow.
+After a directory is removed or renamed, it gets no more events, even for a new directory of that name. The source's
+periodic check finds missed changes.
 
 Mirrors: pkg/kubelet/config/file_linux.go startWatch, doWatch; fsnotify backend_inotify.go newEvent
 """
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 RETRY_PERIOD = 1 * SECOND
 MAX_RETRY_PERIOD = 20 * SECOND
-EVENTS_AT_ONCE = 32  # of full length; of usual ones some hundred are read together
+EVENTS_AT_ONCE = 32  # of maximum length; usually several hundred fit into one read
 OVERFLOW = "fsnotify: queue or buffer overflow"
 
 
@@ -59,7 +58,7 @@ class RealFiles:
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError as error:
-            if name and os.path.islink(path):  # it exists, but leads nowhere
+            if name and os.path.islink(path):  # a dangling symbolic link
                 raise _problem("stat", path, error) from None
             return "missing"
         except OSError as error:
@@ -75,7 +74,7 @@ class RealFiles:
     def read(self, name: str = PATH_ITSELF) -> str:
         path = self._full(name)
         try:
-            # A pipe in place of a file must not make us wait for its writer.
+            # A FIFO in place of a file must not block until a writer opens it.
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise _problem("open", path, error) from None
@@ -91,10 +90,10 @@ class RealFiles:
     # -- the watch ----------------------------------------------------------------------------------------------
 
     def watch(self, watcher: ManifestWatcher) -> Callable[[], None]:
-        if sys.platform != "linux":  # as upstream: the regular check is all there is
+        if sys.platform != "linux":  # as upstream: only the periodic check works
             watcher.cannot_watch(FileProblem("source file is unsupported in this build"))
             return lambda: None
-        # Started here and not in the task, so that nothing is missed from now on.
+        # Started before the task runs, so that no change is missed.
         first = self._begin_watch(watcher)
         task = self._tasks.start(f"watch of {self.path}", self._keep_watching(watcher, first))
         if first is not None:
@@ -123,7 +122,7 @@ class RealFiles:
             if inotify is not None:
                 pause = RETRY_PERIOD
                 with inotify, self._clock.listening():
-                    overflow = await self._tell(inotify, watcher)
+                    overflow = await self._report_changes(inotify, watcher)
                 watcher.cannot_watch(overflow)
             await self._clock.sleep(pause)
             inotify = self._begin_watch(watcher)
@@ -131,12 +130,11 @@ class RealFiles:
                 pause = self._next_pause(pause)
 
     def _next_pause(self, last: int) -> int:
-        """A path that does not exist yet is checked at a fixed interval; a path that exists and cannot be watched, with
-        a growing one."""
+        """The delay of the next attempt: fixed for a missing path, growing for a path that cannot be watched."""
         return min(2 * last, MAX_RETRY_PERIOD) if os.path.lexists(self.path) else RETRY_PERIOD
 
-    async def _tell(self, inotify: Inotify, watcher: ManifestWatcher) -> FileProblem:
-        """Returns when events have been lost."""
+    async def _report_changes(self, inotify: Inotify, watcher: ManifestWatcher) -> FileProblem:
+        """Report events; returns when events have been lost."""
         from asyncinotify import Mask
 
         async for event in inotify:
@@ -150,12 +148,12 @@ class RealFiles:
                 watcher.changed(FileEvent(name, change))
             if Mask.MOVE_SELF in event.mask:
                 break
-        await asyncio.get_running_loop().create_future()  # what is at this path from now on is another directory
+        await asyncio.get_running_loop().create_future()  # a new directory at this path is a different one
         raise AssertionError("nobody ends this but by cancelling")
 
 
 def change_of(mask: Mask) -> Change | None:
-    """The first that applies, in the kubelet's order."""
+    """The first matching change, in the kubelet's order."""
     from asyncinotify import Mask
 
     if mask & (Mask.CREATE | Mask.MOVED_TO):

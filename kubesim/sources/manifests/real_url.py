@@ -1,7 +1,7 @@
-"""A url on a real network. Implements `ManifestUrl` with aiohttp.
+"""A URL on a real network: implements `ManifestUrl` with aiohttp.
 
-Redirects, headers on the way through them, proxies from the environment, limits and error texts are those of Go's http
-client, which the kubelet uses. The TLS options are ours: the kubelet trusts what the system trusts.
+Redirects, their headers, proxies from the environment, limits and error texts are those of Go's HTTP client, which the
+kubelet uses. The TLS options are additional: the kubelet always uses the system's CAs.
 
 Mirrors: pkg/kubelet/config/http.go extractFromURL; net/http client.go, utilio.ReadAtMost
 """
@@ -26,7 +26,7 @@ from kubesim.sources.manifests.manifest_url import FetchError, Header, Tls, UrlA
 if TYPE_CHECKING:
     import aiohttp
 
-MAX_REQUESTS = 10  # of one exchange; each redirect is one more
+MAX_REQUESTS = 10  # per exchange; each redirect is one more
 REDIRECTS = (301, 302, 303, 307, 308)
 AWAITING_HEADERS = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 READING_BODY = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
@@ -55,7 +55,7 @@ class RealUrl:
         try:
             return await self._ask()
         finally:
-            await self._clock.sleep(0)  # a turn of the loop in which a connection that broke is put away
+            await self._clock.sleep(0)  # let the event loop clean up a broken connection
 
     async def _ask(self) -> UrlAnswer:
         import aiohttp
@@ -74,11 +74,11 @@ class RealUrl:
             raise FetchError(f"Get {exchange.shown}: {_words(error)}") from None
 
     def _session(self) -> aiohttp.ClientSession:
-        """One for each exchange: it closes all its connections, and none is left between two exchanges."""
+        """One session per exchange, so that no connection stays open between two exchanges."""
         import aiohttp
 
         connector = aiohttp.TCPConnector(happy_eyeballs_delay=None, ssl=self._tls)
-        # The limit on the whole exchange is the clock's.
+        # The clock's timeout limits the whole exchange.
         timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None)
         return aiohttp.ClientSession(
             connector=connector,
@@ -110,7 +110,7 @@ class RealUrl:
 
 
 class _Exchange:
-    """Where a request stands: its url after the redirects so far, and what may still be sent along."""
+    """The state of an exchange: its URL after redirects, and the headers that may still be sent."""
 
     def __init__(self, url: str, header: Header) -> None:
         self.url = url
@@ -131,14 +131,14 @@ class _Exchange:
 
 
 def header_for(header: Header, first_host: str, host: str) -> Header:
-    """What is sent to a host that a redirect leads to: no credentials, unless it is the first one or below it."""
+    """The headers for a redirect's host: credentials only for the first host or a subdomain of it."""
     if host == first_host or host.endswith(f".{first_host}"):
         return header
     return {name: values for name, values in header.items() if name.lower() not in _SENSITIVE}
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """As HTTP_PROXY, HTTPS_PROXY and NO_PROXY say; never for this machine itself."""
+    """The proxy from HTTP_PROXY, HTTPS_PROXY and NO_PROXY; never for loopback."""
     parts, host = urlsplit(url), _host(url)
     if host == "localhost" or _is_loopback(host):
         return None
@@ -164,7 +164,7 @@ def _host(url: str) -> str:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises UsageError for files that cannot be used."""
+    """The TLS context. Raises UsageError for unusable files."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:

@@ -1,4 +1,4 @@
-"""A directory of manifests that exists in the simulation only. Implements `ManifestFiles`; it outlives the agent."""
+"""Simulated manifest files: implements `ManifestFiles`. They outlive the kubelet process."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class SimulatedFiles:
     def write(self, name: str, text: str) -> None:
         change: Change = "modify" if name in self._texts else "add"
         self._texts[name] = text
-        self._tell(FileEvent(name, change))
+        self._report(FileEvent(name, change))
 
     def remove(self, name: str) -> bool:
-        """Was it there?"""
+        """Remove a file; true if it existed."""
         if self._texts.pop(name, None) is None:
             return False
-        self._tell(FileEvent(name, "delete"))
+        self._report(FileEvent(name, "delete"))
         return True
 
-    def _tell(self, event: FileEvent) -> None:
+    def _report(self, event: FileEvent) -> None:
         for watcher in list(self._watchers):
             watcher.changed(event)

@@ -1,6 +1,6 @@
-"""A url that exists in the simulation only: it answers as configured, fails, or does not answer at all.
+"""A simulated URL: it responds as configured, fails, or does not respond.
 
-Implements `ManifestUrl`; all nodes ask the same one.
+Implements `ManifestUrl`; all nodes share it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting h
 
 @value_object
 class UrlBehaviour:
-    """What becomes of a request: an answer or an error of the connection, after some time."""
+    """The response to a request, or its connection error, after a delay."""
 
     answer: UrlAnswer = NO_PODS
     error: str = ""
@@ -39,7 +39,7 @@ class SimulatedUrl:
         self._listeners: dict[Callable[[], None], None] = {}
 
     def behave(self, behaviour: UrlBehaviour) -> None:
-        """For requests that come from now on."""
+        """Set the behaviour of later requests."""
         self._behaviour = behaviour
         for listener in list(self._listeners):
             listener()

@@ -1,7 +1,7 @@
-"""A manifest from a file or a url -> static pods, or the error that its source reports.
+"""Decodes a manifest from a file or URL into static pods, or into the error that its source reports.
 
-Decoding, defaults, validation, and what creates the pod belong to this node: its name, its uid, and for files a
-toleration of everything that would evict it.
+Includes defaults, validation, and the node-specific fields: name suffix, UID, and for files a toleration of every taint
+that would evict the pod.
 
 Mirrors: pkg/kubelet/config/common.go tryDecodeSinglePod, tryDecodePodList, applyDefaults; file.go extractFromFile;
 http.go extractFromURL
@@ -32,13 +32,13 @@ _TOLERATION = {"operator": "Exists", "effect": "NoExecute"}
 _FNV_OFFSET = 0x6C62272E07BB014262B821756295C58D
 _FNV_PRIME = 0x0000000001000000000000000000013B
 _FNV_MASK = (1 << 128) - 1
-MAX_SHOWN = 1500  # characters of a problem
-TOO_DEEP = "yaml: exceeded max depth of 10000"  # our limit is lower, but nothing that is meant comes near it
+MAX_SHOWN = 1500  # characters of an error message
+TOO_DEEP = "yaml: exceeded max depth of 10000"  # our limit is lower, but no legitimate manifest reaches it
 
 
 @value_object
 class Manifest:
-    """The text of a manifest, and where it came from."""
+    """A manifest's text and its origin."""
 
     source: Literal["file", "url"]
     path: str
@@ -48,7 +48,7 @@ class Manifest:
 
 @value_object
 class StaticPods:
-    """What became of a manifest: pods, or an error. `parsed`: it was a single pod, good or bad."""
+    """The decoded pods, or an error. `parsed`: the manifest was a single pod, valid or not."""
 
     parsed: bool
     pods: tuple[Pod, ...] = ()
@@ -58,7 +58,7 @@ class StaticPods:
 
 
 def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> StaticPods:
-    """A file holds one pod; a url one pod or a list of pods."""
+    """Decode a manifest. A file contains one pod; a URL returns one pod or a list of pods."""
     try:
         return StaticPods(True, (decode_single_pod(manifest, gates),))
     except _Refused as refused:
@@ -87,11 +87,11 @@ def _printable(error: Exception) -> str:
 
 
 class _Refused(Exception):
-    """The manifest was understood, but what it says cannot be used."""
+    """A well-formed manifest with invalid content."""
 
 
 def decode_single_pod(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> Pod:
-    """Raises ManifestError for what is no pod at all, and another error for a pod that cannot be used."""
+    """Raises ManifestError if the manifest is not a pod, and another error for an invalid pod."""
     value = _to_json(manifest.text)
     kind = interpret(value, manifest.text if _is_json(manifest.text) else gojson.dumps(value))
     pod = _decode(kind, value)
@@ -100,7 +100,7 @@ def decode_single_pod(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -
     pod = _default(pod, gates)
     static = _make_static(pod, manifest, gates)
     if not gates.enabled("PreventStaticPodAPIReferences"):
-        _refuse_old_references(pod["spec"])
+        _reject_old_references(pod["spec"])
     return static
 
 
@@ -115,13 +115,13 @@ def decode_pod_list(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> 
 
 
 def manifest_text(data: bytes) -> str:
-    """The text of a file or an answer. What is no UTF-8 is replaced in JSON, and makes YAML unreadable."""
+    """The text of a file or response. Invalid UTF-8 is replaced in JSON and is an error in YAML."""
     is_json = data.lstrip().startswith(b"{")
     return data.decode(errors="replace" if is_json else "surrogateescape")
 
 
 def shown(text: str) -> str:
-    """A problem as it can be printed: a manifest may be quoted in it, and be long or no text at all."""
+    """A printable error message: it may quote a manifest, which can be long or binary."""
     cut = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text) - MAX_SHOWN} more characters)"
     return cut.encode(errors="replace").decode()
 
@@ -140,7 +140,7 @@ def _to_json(text: str) -> gojson.Json:
 
 
 def _decode(kind: str, value: gojson.Json) -> JsonObject:
-    """Kinds other than these two are only named in an error."""
+    """Decode an object of the two known kinds; other kinds only occur in errors."""
     try:
         return decode(kind, value) if kind in ("Pod", "PodList") else {}
     except DecodeError as error:
@@ -163,16 +163,16 @@ def _make_static(pod: JsonObject, manifest: Manifest, gates: FeatureGates) -> Po
     if errors:
         raise _Refused(f"invalid pod: {errors}")
     if gates.enabled("PreventStaticPodAPIReferences"):
-        _refuse_references(pod["spec"])
+        _reject_references(pod["spec"])
     return Pod.from_json(pod)
 
 
 def apply_defaults(pod: JsonObject, manifest: Manifest, fields: str = "") -> None:
-    """Make the pod one of this node's. `fields` names the version whose fields its uid covers."""
+    """Add the node-specific fields. `fields` names the Kubernetes version whose fields the UID hash covers."""
     meta, spec = pod["metadata"], pod["spec"]
     if not meta.get("uid"):
         meta["uid"] = static_pod_uid(pod, manifest, fields)
-    # Only the name is lower-cased: on a node with capitals the node name below does not pass validation.
+    # Only the pod name is lower-cased: on a node with capitals the node name then fails validation.
     meta["name"] = f"{meta['name']}-{manifest.node_name.lower()}"
     meta["namespace"] = meta.get("namespace") or "default"
     spec["nodeName"] = manifest.node_name
@@ -183,7 +183,7 @@ def apply_defaults(pod: JsonObject, manifest: Manifest, fields: str = "") -> Non
 
 
 def _with_toleration(tolerations: list[JsonObject]) -> list[JsonObject]:
-    """A toleration that differs only in its seconds is replaced by the one that has no end."""
+    """Add the toleration; it replaces one that differs only in tolerationSeconds."""
 
     def matches(toleration: JsonObject) -> bool:
         return all(
@@ -195,10 +195,10 @@ def _with_toleration(tolerations: list[JsonObject]) -> list[JsonObject]:
 
 
 def static_pod_uid(pod: JsonObject, manifest: Manifest, fields: str = "") -> str:
-    """A hash of everything the pod says and of where it came from; a url is the same on every node.
+    """A hash of the pod and its origin; a URL gives the same UID on every node.
 
-    Upstream hashes a dump of its Go structures: the same things move the uid, but its value is another. The dump shows
-    fields that are not set as well, so a version with other fields computes another uid.
+    Upstream hashes a dump of its Go structs: its UIDs have other values but change with the same fields. The dump
+    includes unset fields too, so a version with other fields computes another UID.
     """
     content = gojson.dumps(_without_empty(encode("Pod", pod)))
     if manifest.source == "file":
@@ -209,7 +209,7 @@ def static_pod_uid(pod: JsonObject, manifest: Manifest, fields: str = "") -> str
 
 
 def _without_empty(value: Any) -> Any:
-    """Without nulls, and without the structs of statuses and resources that Go writes as `{}`."""
+    """Without nulls, and without structs of statuses and resources that Go writes as `{}`."""
     if isinstance(value, list):
         return [_without_empty(item) for item in value]
     if not isinstance(value, dict):
@@ -225,16 +225,16 @@ def fnv1a_128(data: bytes) -> int:
     return value
 
 
-def _refuse_old_references(spec: JsonObject) -> None:
-    """What was refused before the gate, and only in a manifest of a single pod."""
+def _reject_old_references(spec: JsonObject) -> None:
+    """The checks of kubelets without the gate, which apply only to a manifest of a single pod."""
     if any(source.get("clusterTrustBundle") is not None for source in _projections(spec)):
         raise _Refused("static pods may not use ClusterTrustBundle projected volume sources")
     if spec.get("resourceClaims"):
         raise _Refused("static pods may not use ResourceClaims")
 
 
-def _refuse_references(spec: JsonObject) -> None:
-    """A static pod exists without the API: it must not need anything from there."""
+def _reject_references(spec: JsonObject) -> None:
+    """Reject references to API objects: a static pod must work without the API server."""
     resource = _referenced_resource(spec)
     if resource:
         raise _Refused(f"static pods may not reference {resource}")
@@ -299,7 +299,7 @@ def _names_in_env(spec: JsonObject, of_all: str, of_one: str) -> Iterator[str]:
 
 
 def _secret_names(spec: JsonObject) -> Iterator[str]:
-    """Empty names do not count: they refer to nothing."""
+    """Secret names, without empty ones, which refer to nothing."""
     yield from (reference.get("name", "") for reference in spec.get("imagePullSecrets") or ())
     yield from _names_in_env(spec, "secretRef", "secretKeyRef")
     for volume in spec.get("volumes") or ():

@@ -1,8 +1,8 @@
-"""Follows a collection at an API server: a streaming list where there is one, else a list; then watch, forever.
+"""ListAndWatch of a collection at an API server: a streaming list if supported, otherwise a list; then a watch.
 
-The thin shell around `reflector.py`: it makes the calls, reads the lines, waits between attempts. A watch that ends is
-taken up where it ended; one that failed leads to a new list. Listeners get every object once, then every
-change. Cancelling `run` ends everything in progress.
+The I/O shell around `reflector.py`: sends requests, reads lines, waits between attempts. A closed watch resumes at its
+last version; a failed watch leads to a new list. Listeners get every object once, then every change. Cancelling `run`
+ends all requests.
 
 Mirrors: client-go/tools/cache/reflector.go ListAndWatch, watchList, list, watch; tools/pager
 """
@@ -45,16 +45,16 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
-MAX_OBJECTS = 10_000  # of a list, unless its `Watched` sets another
-MIN_WATCH_S = 300  # a watch requests a duration of this, or up to twice as long
-OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
-OVERDUE = 30 * SECOND  # how much longer a server may leave it open
-SILENCE = 30 * SECOND  # how long a streaming list may pause before it is given up on
+MAX_OBJECTS = 10_000  # per list, unless its `Watched` sets another limit
+MIN_WATCH_S = 300  # the requested duration of a watch is between this and twice this
+OPENING = 90 * SECOND  # the timeout for opening a watch; a proxy may wait for the first bookmark
+OVERDUE = 30 * SECOND  # the time after which an overdue watch is closed
+SILENCE = 30 * SECOND  # the longest pause within a streaming list
 
 
 @value_object
 class Watched(Generic[T]):
-    """What to follow: a collection, a part of it, and what its objects are."""
+    """The collection to watch, a selector, and the type of its objects."""
 
     path: str
     model: type[T]
@@ -66,19 +66,19 @@ class Watched(Generic[T]):
 
 
 class CollectionListener(Protocol[T_contra]):
-    """Receives the whole set, then changes, then perhaps the whole set again."""
+    """Receives the full set, then changes; after a new list the full set again."""
 
     def replaced(self, objects: Iterable[T_contra]) -> None: ...
     def changed(self, obj: T_contra) -> None: ...
     def removed(self, obj: T_contra) -> None: ...
 
     async def room(self) -> None:
-        """Come back when more can be taken."""
+        """Returns when the listener can receive more."""
         ...
 
 
 class ListWatch(Generic[T]):
-    """`report` is called with one line for each problem."""
+    """List and watch with retries. `report` is called with one line per problem."""
 
     def __init__(
         self,
@@ -98,8 +98,8 @@ class ListWatch(Generic[T]):
         self._report = report
         self._decoder = WatchDecoder(watched.model, watched.kind, watched.api_version)
         self._backoff = ReflectorBackoff(clock.now(), chance)
-        self._paged = False  # the server gives pages where it could give everything: it has no cache
-        # A watch reported something too late: a list that came as a stream may have left it out, so the next is plain.
+        self._paged = False  # the server paginates although a full list was requested: it has no watch cache
+        # A watch delivered an event too late, so a streamed list may be incomplete: the next list is a plain one.
         self._in_doubt = False
         self._events = 0
 
@@ -111,7 +111,7 @@ class ListWatch(Generic[T]):
                 await self._wait(f"cannot list {self._watched.kind}s: {error}", error)
 
     async def _list_and_watch(self) -> None:
-        """Until something is wrong that only a new list can put right."""
+        """List and watch until an error requires a new list."""
         follows = None if self._in_doubt else await self._stream_list()
         if follows is None:
             await self._list()
@@ -121,7 +121,7 @@ class ListWatch(Generic[T]):
             follows = await self._watch()
 
     async def _wait(self, problem: str, error: Exception | None) -> None:
-        """Back off, or longer if the server requests it."""
+        """Wait for the back-off, or longer if the server requests it."""
         delay = self._backoff.delay(self._clock.now())
         if isinstance(error, _Refused) and error.retry_after_s is not None:
             delay = max(delay, round(error.retry_after_s * SECOND))
@@ -135,7 +135,7 @@ class ListWatch(Generic[T]):
         try:
             found, paged = await self._pages(version)
         except (ApiError, TransportError) as error:
-            # A list from the server's cache comes in one response; one without a version comes in pages.
+            # A list from the watch cache comes in one response; a list without a version comes in pages.
             if not is_unavailable(error) and not (version and getattr(error, "too_large", False)):
                 raise
             self.reflector.version_is_unavailable()
@@ -146,7 +146,7 @@ class ListWatch(Generic[T]):
         self._replace(found.objects, found.version)
 
     async def _pages(self, version: str) -> tuple[Page[T], bool]:
-        """All pages as one, and whether there were several. If a page has expired, all are fetched in one request."""
+        """All pages merged, and whether there were several. After an expired token, one request fetches all."""
         first = {"resourceVersion": version} if version else {}
         if self._paged or version in ("", "0"):
             first["limit"] = str(PAGE)
@@ -172,8 +172,7 @@ class ListWatch(Generic[T]):
                 return self._decoder.page(await read_all(reply))
             except Undecodable as error:
                 problem = str(error)
-        # Raised outside the handler: the first error's traceback would keep the whole answer in memory until the next
-        # attempt.
+        # Raised outside the handler: otherwise the first error's traceback would keep the whole response in memory.
         raise Undecodable(problem)
 
     def _check_count(self, count: int) -> None:
@@ -188,7 +187,7 @@ class ListWatch(Generic[T]):
     # -- watching -----------------------------------------------------------------------------------------------
 
     async def _stream_list(self) -> Next | None:
-        """A watch that begins with everything there is; None if the server has no such thing, or it failed."""
+        """List with a watch that starts with all objects; None if the server does not support that, or it failed."""
         reflector = self.reflector
         while True:
             query = {
@@ -221,7 +220,7 @@ class ListWatch(Generic[T]):
         return False
 
     async def _watch(self) -> Next:
-        """One watch from the last version on."""
+        """One watch from the last version."""
         try:
             async with self._open_watch({"resourceVersion": self.reflector.version}) as stream:
                 return await self._follow(stream)
@@ -231,7 +230,7 @@ class ListWatch(Generic[T]):
             return follows
 
     async def _follow(self, stream: _Watch) -> Next:
-        """Take in a watch until it ends."""
+        """Handle a watch's events until it ends."""
         started, self._events = self._clock.now(), 0
         error: Exception | None = None
         try:
@@ -262,7 +261,7 @@ class ListWatch(Generic[T]):
 
     @asynccontextmanager
     async def _open_watch(self, query: Mapping[str, str], patience: int | None = None) -> AsyncIterator[_Watch]:
-        """The connection to a server that does not end its watch in time, or sends nothing for that long, is closed."""
+        """Open a watch with a timeout, for a server that does not end it in time or sends nothing."""
         seconds = int(MIN_WATCH_S * (1 + self._chance.random()))
         lasts = seconds * SECOND + OVERDUE
         whole = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
@@ -289,7 +288,7 @@ class ListWatch(Generic[T]):
 
 
 class _Watch:
-    """A watch that is open. A connection that breaks is the end of it, like any other."""
+    """An open watch. A broken connection ends it like a normal close."""
 
     def __init__(self, clock: LoopClock, reply: Reply, lasts: int) -> None:
         self.lasts = lasts
@@ -301,7 +300,7 @@ class _Watch:
         self._timer: asyncio.TimerHandle | None = None
 
     def hang_up_in(self, duration: int) -> None:
-        """Not to be left waiting by a server that says nothing; takes the place of an earlier limit."""
+        """Set the timeout for the server's next data; replaces an earlier timeout."""
         self.close()
         self._timer = self._clock.call_at(self._clock.now() + duration, self._reply.close)
 
@@ -310,7 +309,7 @@ class _Watch:
             self._timer.cancel()
 
     async def lines(self) -> list[bytes] | None:
-        """The next ones, perhaps none; None at the end."""
+        """The next lines, perhaps none; None at the end."""
         if self._waiting:
             lines, self._waiting = self._waiting, []
             return lines
@@ -323,14 +322,13 @@ class _Watch:
         self._waiting = lines
 
     def unfinished(self) -> list[bytes]:
-        """The last line, if only its line break is missing; a partial line is not used, because it will be sent
-        again."""
+        """The last line, if only its newline is missing. A partial line is dropped: the server will send it again."""
         rest = self._splitter.rest().strip()
         return [rest] if rest.endswith(b"}}") else []
 
 
 class _Refused(ApiError):
-    """A refusal with the server's wish to be left alone for a while."""
+    """An error response with Retry-After."""
 
     def __init__(self, error: ApiError, retry_after_s: float | None) -> None:
         self.retry_after_s = retry_after_s

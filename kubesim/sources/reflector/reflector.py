@@ -1,12 +1,10 @@
-"""What is known of a collection of objects at an API server, and what to do when a list or a watch has come to an end.
+"""The state of a list-and-watch: the known objects of a collection, and the next step after a list or watch.
 
-Pure: events go in, the set of objects and decisions come out; nothing here waits or connects (see `list_watch.py`).
+Pure: it receives events and returns changes and decisions; `list_watch.py` does the I/O.
 
-A watch reports changes in the order in which they were made. One that comes twice, or late, is recognised by its
-version
-and left out. Only one kind of late event cannot be judged: an object that is not known, in a version that has been
-passed. It may be an overlooked object, or one that is long gone; then the stream is no longer trusted, and everything
-is listed again.
+A watch delivers changes in the order they were made. A repeated or late event is recognised by its version and dropped.
+One late event is ambiguous: an unknown object with a version older than the current one. It may be a missed object or
+one deleted long ago; the reflector then stops the watch and lists again.
 
 Mirrors: client-go/tools/cache/reflector.go
 """
@@ -29,11 +27,11 @@ SHORT_WATCH = 1 * SECOND
 
 
 class OutOfOrder(ValueError):
-    """A watch with implausible events."""
+    """A watch delivered implausible events."""
 
 
 class Next(Enum):
-    """What follows when a watch has ended."""
+    """The next step after a watch has ended."""
 
     RESUME = "continue the watch from the last version"
     RESUME_LATER = "the same, after the back-off"
@@ -41,40 +39,40 @@ class Next(Enum):
 
 
 class Reflector(Generic[T]):
-    """The objects, by namespace and name, and the version up to which they are known."""
+    """The known objects by namespace and name, and the last known version."""
 
     def __init__(self) -> None:
         self.objects: dict[Key, T] = {}
         self.version = ""
-        self._unavailable = False  # the server no longer has, or does not have yet, the version that we know
+        self._unavailable = False  # the server does not have the last known version, or not yet
 
-    # -- what to request ----------------------------------------------------------------------------------------
+    # -- requests -----------------------------------------------------------------------------------------------
 
     @property
     def list_version(self) -> str:
-        """Not to go back in time, a list is of the last version or a later one; the first may be any."""
+        """The version of the next list: at least the last known one, to never go back; any for the first list."""
         return "" if self._unavailable else self.version or "0"
 
     @property
     def stream_version(self) -> str:
-        """The same for a streaming list, whose first one is of the latest version."""
+        """The version of a streaming list: like `list_version`, but the first one uses the latest version."""
         return "" if self._unavailable else self.version
 
     def version_is_unavailable(self) -> bool:
-        """The server cannot answer for the version that we know; False if that is no news."""
+        """The server cannot serve the last known version; False if that was already known."""
         known, self._unavailable = self._unavailable, True
         return not known
 
-    # -- what came ----------------------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------------------------
 
     def replace(self, objects: Iterable[T], version: str) -> None:
-        """A complete list."""
+        """Replace all objects with a complete list."""
         self.objects = {key_of(obj): obj for obj in objects}
         self.version = version
         self._unavailable = False
 
     def see(self, event: Change[T] | Bookmark) -> Change[T] | None:
-        """An event of a watch from the last version on. The answer is the change it makes, if it makes one."""
+        """Handle a watch event; returns the change, if any."""
         if isinstance(event, Bookmark):
             if not is_older(event.version, self.version):
                 self.version = event.version
@@ -98,7 +96,7 @@ class Reflector(Generic[T]):
 
 
 class InitialEvents(Generic[T]):
-    """The beginning of a streaming list: everything there is, in no order of versions, until a bookmark ends it."""
+    """The initial events of a streaming list: all objects, not in version order, until a bookmark."""
 
     def __init__(self) -> None:
         self._objects: dict[Key, T] = {}
@@ -106,7 +104,7 @@ class InitialEvents(Generic[T]):
         self.version = ""
 
     def see(self, event: Change[T] | Bookmark) -> bool:
-        """Whether this was the end."""
+        """Handle an event; true if it was the final bookmark."""
         if isinstance(event, Bookmark):
             self.version = event.version
             return event.initial_events_end
@@ -136,7 +134,7 @@ def key_of(obj: ApiObject) -> Key:
 
 
 def is_newer(version: str, other: str) -> bool:
-    """Versions count up. Of texts that are no numbers nothing is known but whether they are the same."""
+    """Whether a version is newer. Versions that are not numbers can only be compared for equality."""
     if version.isdigit() and other.isdigit():
         return int(version) > int(other)
     return version != other
@@ -146,11 +144,11 @@ def is_older(version: str, other: str) -> bool:
     return version.isdigit() and other.isdigit() and int(version) < int(other)
 
 
-# -- what to do next ------------------------------------------------------------------------------------------------
+# -- next step ------------------------------------------------------------------------------------------------------
 
 
 def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
-    """An open watch has ended, with or without an error."""
+    """The next step after a watch has ended, with or without an error."""
     if isinstance(error, ApiError) and error.code == 429:
         return Next.RESUME_LATER
     if error is not None or (lasted < SHORT_WATCH and events == 0):
@@ -159,14 +157,14 @@ def after_watch(error: Exception | None, lasted: int, events: int) -> Next:
 
 
 def after_refusal(error: Exception) -> Next:
-    """A watch could not be opened: an unreachable server will most likely know our version when it is back."""
+    """The next step if a watch could not be opened. An unreachable server will probably keep our version."""
     if isinstance(error, TransportError) and error.refused:
         return Next.RESUME_LATER
     return Next.RESUME_LATER if isinstance(error, ApiError) and error.code == 429 else Next.RELIST
 
 
 def is_unavailable(error: Exception) -> bool:
-    """Whether an error says that the version requested is too old, or has not been reached."""
+    """Whether an error reports that the version is too old or does not exist yet."""
     if not isinstance(error, ApiError):
         return False
     if error.code == 410 or error.reason in ("Expired", "Gone"):

@@ -1,4 +1,4 @@
-"""Exponential back-off with jitter that starts over every two minutes. Pure: `now` is an argument.
+"""Exponential back-off with jitter that resets after two minutes. Pure: `now` is an argument.
 
 Mirrors: apimachinery/pkg/util/wait backoff.go Backoff.DelayWithReset, with client-go/tools/cache reflector.go's numbers
 """
@@ -16,7 +16,7 @@ JITTER = 1.0
 
 
 class ReflectorBackoff:
-    """`delay` is the next wait: each twice the last one, up to the longest, and up to as much again at random."""
+    """The back-off. `delay` doubles each time up to the maximum; a random part up to the same size is added."""
 
     __slots__ = ("_base", "_chance", "_start")
 

@@ -1,6 +1,7 @@
-"""What comes out of a watch: bytes -> lines -> changes, bookmarks and errors. Also lists, page by page.
+"""lines -> changes, bookmarks and errors. Also lists, page by page. -> Decodes watch streams (bytes -> lines ->
+changes, bookmarks and errors) and pages of lists. -> lines -> changes, bookmarks and errors. Also lists, page by page.
 
-Managed fields are dropped: they are a third of a pod, and nothing here reads them.
+Drops managed fields: they are a third of a pod's size, and kubesim does not use them.
 
 Mirrors: apimachinery/pkg/watch streamwatcher.go; client-go/rest/watch decoder.go
 """
@@ -17,7 +18,7 @@ from kubesim.errors import ApiError
 T = TypeVar("T", bound=ApiObject)
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-MAX_LINE = 8 << 20  # an API server takes no object of more than 3 MiB
+MAX_LINE = 8 << 20  # an API server rejects objects larger than 3 MiB
 
 
 class Change(NamedTuple, Generic[T]):
@@ -31,7 +32,7 @@ class Bookmark(NamedTuple):
 
 
 class Page(NamedTuple, Generic[T]):
-    """Part of a list. `unreadable` names the objects that are no such objects."""
+    """A page of a list. `unreadable` names the objects that could not be decoded."""
 
     objects: list[T]
     version: str
@@ -40,7 +41,7 @@ class Page(NamedTuple, Generic[T]):
 
 
 class LineSplitter:
-    """Puts the pieces together again."""
+    """Splits chunks of bytes into lines."""
 
     __slots__ = ("_rest",)
 
@@ -48,7 +49,7 @@ class LineSplitter:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that are complete now."""
+        """The complete lines so far."""
         first, newline, after = chunk.partition(b"\n")
         self._rest += first
         if len(self._rest) > MAX_LINE:
@@ -60,13 +61,13 @@ class LineSplitter:
         return [line for line in lines if line and not line.isspace()]
 
     def rest(self) -> bytes:
-        """What is left of a line that was not finished."""
+        """The remaining partial line."""
         rest, self._rest = bytes(self._rest), bytearray()
         return rest
 
 
 class WatchDecoder(Generic[T]):
-    """Reads the objects of one kind."""
+    """Decodes the objects of one kind."""
 
     def __init__(self, model: type[T], kind: str, api_version: str = "v1") -> None:
         self._model = model
@@ -74,7 +75,7 @@ class WatchDecoder(Generic[T]):
         self._type_meta = {"kind": kind, "apiVersion": api_version}
 
     def event(self, line: bytes) -> Change[T] | Bookmark:
-        """One line. Raises the `ApiError` that the server sent instead, or `Undecodable`."""
+        """Decode one line. Raises the server's `ApiError`, or `Undecodable`."""
         value = _object(line)
         type, body = str(value.get("type")), value.get("object")
         if type in ("ADDED", "MODIFIED", "DELETED"):
@@ -92,7 +93,7 @@ class WatchDecoder(Generic[T]):
         raise Undecodable(f"an event of the unknown type {type}")
 
     def page(self, body: bytes) -> Page[T]:
-        """The answer to a list."""
+        """Decode the response to a list."""
         value = _object(body)
         metadata, items = value.get("metadata") or {}, value.get("items") or []
         if value.get("kind") != f"{self._kind}List":
@@ -144,7 +145,7 @@ def _name(item: Any) -> str:
 
 
 def status_error(body: dict[str, Any]) -> ApiError:
-    """A Status object as the error that it reports."""
+    """The error of a Status object."""
     code = body.get("code")
     details = body.get("details")
     return ApiError(
@@ -156,7 +157,7 @@ def status_error(body: dict[str, Any]) -> ApiError:
 
 
 def refusal(status: int, body: bytes) -> ApiError:
-    """The answer to a call that failed; not everything between here and the server speaks its language."""
+    """The error of a failed request; the body may come from a proxy and not be a Status."""
     try:
         value = decode_json(body)
     except Undecodable:

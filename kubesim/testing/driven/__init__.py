@@ -1,1 +1,1 @@
-"""A simulated cluster that a test drives: time stands still until the test advances it."""
+"""A simulated cluster controlled by a test: time stands still until the test advances it."""

@@ -1,4 +1,4 @@
-"""One expectation, checked on a driven cluster at this moment: existing objects count as seen."""
+"""Checks one expectation on a driven cluster, starting now: existing objects count as seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesim.testing.driven.driven_simulation import DrivenSimulation
 
 
 class ExpectationFailed(AssertionError):
-    """`failure` has the parts of the text."""
+    """An expectation failed; `failure` has the parts of the message."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__("\n".join(failure.lines()))
@@ -23,7 +23,7 @@ class ExpectationFailed(AssertionError):
 
 
 class _SeenFromTheStart:
-    """The store, for a judge that comes late: `replay` passes it everything that exists, or once existed."""
+    """The store for a judge created late: `replay` passes it all current and past objects."""
 
     def __init__(self, store: Store, gone: Iterable[WatchEvent]) -> None:
         self._store = store
@@ -47,10 +47,11 @@ class _SeenFromTheStart:
 
 
 def ask(stage: DrivenSimulation, expect: Expect) -> None:
-    """Advance time until it is decided: at the latest at `by`, counted from now; without `by` immediately. Raises
-    ExpectationFailed."""
+    """Advance time until the expectation is decided: at `by` (from now) at the latest, or immediately. Raises
+    ExpectationFailed.
+    """
 
-    __tracebackhide__ = True  # pytest shows the line of the test, which is what counts
+    __tracebackhide__ = True  # pytest should show the line of the test
 
     async def judged() -> Failure | None:
         simulation = stage.simulation

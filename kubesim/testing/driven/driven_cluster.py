@@ -1,5 +1,6 @@
-"""`DrivenCluster`: the fixture `kubesim` of the pytest plugin. A cluster in virtual time, controlled with the terms of
-the scenario language."""
+"""`DrivenCluster`: the `kubesim` fixture of the pytest plugin. A cluster in virtual time, controlled in the terms of
+the scenario language.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +34,18 @@ PATIENCE = "2m"
 
 
 class DrivenClock:
-    """Virtual time: it advances only on request."""
+    """Virtual time, which advances only on request."""
 
     def __init__(self, stage: DrivenSimulation) -> None:
         self._stage = stage
 
     @property
     def now(self) -> float:
-        """Seconds since the nodes were up."""
+        """Seconds since the start of the scenario."""
         return self._stage.simulation.clock.elapsed() / 1_000_000
 
     def advance(self, span: Span) -> None:
-        """Let so much time go by: `"1m30s"`, seconds, or a timedelta."""
+        """Advance time by `"1m30s"`, seconds, or a timedelta."""
         self._stage.advance(micros(span))
 
 
@@ -62,11 +63,11 @@ class DrivenNode:
         self._step(start={"what": what, "node": self.name, **_camel(fields)})
 
     def restart(self, what: str, **fields: Any) -> None:
-        """Returns when it runs again."""
+        """Restart a component; returns when it runs again."""
         self._step(restart={"what": what, "node": self.name, **_camel(fields)})
 
     def reboot(self, **fields: Any) -> None:
-        """Returns when the machine is up again."""
+        """Reboot the machine; returns when it is up again."""
         self._step(reboot={"node": self.name, **_camel(fields)})
 
     def cordon(self) -> None:
@@ -76,11 +77,11 @@ class DrivenNode:
         self._step(uncordon=self.name)
 
     def drain(self, **fields: Any) -> None:
-        """Returns when the pods are gone."""
+        """Drain the node; returns when the pods are gone."""
         self._step(drain={"node": self.name, **_camel(fields)})
 
     def pressure(self, signals: Mapping[str, Any]) -> None:
-        """`{"memory.available": "60Mi"}`."""
+        """Set resource signals: `{"memory.available": "60Mi"}`."""
         self._step(pressure={"node": self.name, **signals})
 
 
@@ -92,17 +93,18 @@ class DrivenFaults:
         self._states = stage.simulation.interceptor.faults
 
     def add(self, **fault: Any) -> None:
-        """From now on."""
+        """Add a fault, effective from now on."""
         self._states += fault_states([FaultItem.model_validate(_camel(fault))], len(self._states))
 
     def clear(self) -> None:
-        """From now on no operation fails because of a fault."""
+        """Remove all faults."""
         self._states.clear()
 
 
 class DrivenCluster:
-    """`spec` are fields of a scenario's spec (`nodes`, `images`, `profile`, ...); `base` is a file with a scenario and
-    objects to begin with. The cluster comes up when it is first used."""
+    """`spec` are fields of a scenario's spec (`nodes`, `images`, `profile`, ...); `base` is a scenario file to start
+    from. The cluster starts on first use.
+    """
 
     def __init__(
         self, base: str = "", *, seed: int | None = None, snapshot: str = "", update: bool = False, **spec: Any
@@ -129,7 +131,7 @@ class DrivenCluster:
 
     @property
     def nodes(self) -> dict[str, DrivenNode]:
-        """By name."""
+        """The nodes by name."""
         return {name: DrivenNode(name, self.step) for name in self.driven.simulation.nodes}
 
     @property
@@ -141,7 +143,7 @@ class DrivenCluster:
         return Trace(self.driven.sink.records, nodes=len(self.driven.simulation.nodes) > 1)
 
     def get(self, name: str) -> dict[str, Any]:
-        """An object as the API server has it: `get("pod/web")`, `get("Deployment/shop/web")`. Raises KeyError."""
+        """An object from the API server: `get("pod/web")`, `get("Deployment/shop/web")`. Raises KeyError."""
         kind, namespace, short = _named(name)
         found = self.driven.simulation.store.find(kind, namespace, short)
         if found is None:
@@ -149,7 +151,7 @@ class DrivenCluster:
         return found.to_json()
 
     def all(self, kind: str, namespace: str | None = None) -> list[dict[str, Any]]:
-        """All objects of a kind, by namespace and name."""
+        """All objects of a kind, sorted by namespace and name."""
         return [obj.to_json() for obj in self.driven.simulation.store.list(_kind(kind), namespace)]
 
     def events(self, name: str = "") -> list[dict[str, Any]]:
@@ -164,8 +166,7 @@ class DrivenCluster:
     # -- what somebody does -------------------------------------------------------------------------------------
 
     def apply(self, manifests: Manifests) -> None:
-        """An object, a list of them, YAML text, or the path of a file. Raises InputError for what an API server
-        refuses."""
+        """Apply an object, a list of objects, YAML text, or a file. Raises InputError if the API server rejects it."""
         stage = self.driven
         gates = stage.simulation.gates
         for source, item in _objects(manifests):
@@ -185,8 +186,9 @@ class DrivenCluster:
         self.step(scale={**_target(name), "replicas": replicas})
 
     def step(self, **action: Any) -> None:
-        """Any step of a scenario, now: `step(kill={"pod": "web"})`, `step(restart="kubelet")`. Returns when it is done;
-        raises StepFailed if it cannot be."""
+        """Run any step of a scenario now: `step(kill={"pod": "web"})`, `step(restart="kubelet")`. Returns when it is
+        done; raises StepFailed.
+        """
         step = Step.model_validate({"at": 0, **_camel(action)})
         name = next(name for name in ACTIONS if getattr(step, name) is not None)
         self.driven.do(getattr(self.driven.simulation.world, name), getattr(step, name))
@@ -194,13 +196,14 @@ class DrivenCluster:
     # -- what is expected ---------------------------------------------------------------------------------------
 
     def expect(self, **expectation: Any) -> None:
-        """An expectation of a scenario: `expect(pod="web", phase="Running", by="20s")`. `by` counts from now, and time
-        continues until it is decided; without `by` it is about this moment. Raises ExpectationFailed."""
+        """Check an expectation of a scenario: `expect(pod="web", phase="Running", by="20s")`. Time advances until it is
+        decided, `by` from now at the latest; without `by` it is checked immediately. Raises ExpectationFailed.
+        """
         __tracebackhide__ = True
         self._ask(expectation)
 
     def wait_for(self, *, within: Span = PATIENCE, **expectation: Any) -> float:
-        """Advance time until it is true. Returns how many seconds that took; raises ExpectationFailed."""
+        """Advance time until a condition is true. Returns the elapsed seconds; raises ExpectationFailed."""
         __tracebackhide__ = True
         begin = self.clock.now
         is_other = expectation.get("never") or expectation.get("always")
@@ -221,8 +224,9 @@ class DrivenCluster:
         ask(self.driven, expect)
 
     def snapshot(self, name: str = "") -> None:
-        """Compare the timeline so far with the stored one (`__snapshots__/` beside the test); `pytest
-        --kubesim-update` stores it. `name` distinguishes several of one test."""
+        """Compare the timeline so far with the stored one (`__snapshots__/` beside the test). `pytest --kubesim-update`
+        stores it. `name` distinguishes several snapshots of a test.
+        """
         __tracebackhide__ = True
         if not self._snapshot:
             raise UsageError("snapshot() needs the fixture of pytest, which knows the place of the test")
@@ -241,7 +245,7 @@ class DrivenCluster:
 
 
 def _scenario(base: str, spec: dict[str, Any]) -> Scenario:
-    """The file, with these fields instead of its own."""
+    """The scenario file with these fields replaced."""
     if not base:
         return Scenario.model_validate({"metadata": {"name": "test"}, "spec": spec})
     scenario = parse_scenario(read_text(base, base), base)
@@ -255,12 +259,12 @@ def _scenario(base: str, spec: dict[str, Any]) -> Scenario:
 
 
 def _camel(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Python's names of fields as YAML spells them; what is inside of a value stays as it is."""
+    """Field names in YAML spelling; nested values stay unchanged."""
     return {to_camel(name) if "_" in name else name: value for name, value in fields.items()}
 
 
 def _kind(text: str) -> str:
-    """`pod` -> `Pod`; other kinds are written as Kubernetes writes them."""
+    """`pod` -> `Pod`; other kinds must be spelled as in Kubernetes."""
     return text[:1].upper() + text[1:]
 
 
@@ -287,7 +291,7 @@ def _involved(event: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _objects(given: Manifests) -> Iterable[tuple[str, Any]]:
-    """The objects, lists opened, each with where it comes from."""
+    """The objects, with lists expanded, each with its origin."""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and "\n" not in given and ":" not in given):
         path = os.fspath(given)
         pairs = [(path, document.value) for document in read_documents(read_text(path, path), path)]

@@ -1,7 +1,6 @@
-"""`DrivenSimulation`: a simulation on a virtual loop of its own, which runs only inside `run`.
+"""`DrivenSimulation`: a simulation on its own virtual event loop, which advances only inside `run`.
 
-A plain function can drive it. So can a coroutine of another event loop: it stands still during a call, which has no
-effect, because nothing here takes real time.
+Both plain functions and coroutines can drive it. A call blocks the calling event loop, but takes almost no real time.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Span = str | int | float | timedelta  # a duration in Go's format, or seconds
 
 
 def micros(span: Span) -> int:
-    """`"1m30s"`, `90`, `timedelta(seconds=90)`. Raises ValueError."""
+    """Microseconds of `"1m30s"`, `90`, `timedelta(seconds=90)`. Raises ValueError."""
     if isinstance(span, str):
         return parse_duration(span)
     seconds = span.total_seconds() if isinstance(span, timedelta) else span
@@ -38,20 +37,20 @@ def micros(span: Span) -> int:
 
 
 class _FaultySimulation(Simulation):
-    """Every operation can get a fault later."""
+    """A simulation in which every operation can get a fault later."""
 
     def make_interceptor(self) -> Interceptor:
         return self.interceptor_of(("*",))
 
 
 class DrivenSimulation:
-    """The nodes are up, and it is time 0 of the story, when it has been created."""
+    """The simulation. After creation, the nodes are up and the scenario's time is 0."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._loop = VirtualLoop()
         self._tasks = TaskSet()
         self.sink = MemorySink()
-        self.gone: dict[tuple[str, str, str], WatchEvent] = {}  # by kind, namespace and name: the last deletion
+        self.gone: dict[tuple[str, str, str], WatchEvent] = {}  # last deletion by kind, namespace and name
         self.simulation: Simulation
         self._run(self._open(scenario, seed))
         self.run(self.simulation.come_up())
@@ -71,12 +70,12 @@ class DrivenSimulation:
             self.gone.pop(key, None)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Let time continue until this is done. Raises the errors of the cluster's parts."""
+        """Advance time until the awaitable is done. Raises errors of the cluster's components."""
         result: T = self._run(self._tasks.run_until(main))
         return result
 
     def do(self, action: Callable[..., Any], *args: Any) -> Any:
-        """Call a function, or a coroutine function, inside the loop."""
+        """Call a function or coroutine function inside the loop."""
 
         async def act() -> Any:
             done = action(*args)
@@ -94,11 +93,11 @@ class DrivenSimulation:
         with collected_rarely():
             if asyncio._get_running_loop() is None:
                 return copy_context().run(self._loop.run_until_complete, main)
-            with ThreadPoolExecutor(1) as thread:  # a thread has one running loop
+            with ThreadPoolExecutor(1) as thread:  # a thread can run only one loop
                 return thread.submit(copy_context().run, self._loop.run_until_complete, main).result()
 
     def close(self) -> None:
-        """End everything, in order."""
+        """Stop everything in order."""
         if self._loop.is_closed():
             return
         try:

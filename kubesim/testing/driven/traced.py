@@ -1,6 +1,6 @@
-"""The trace of a driven cluster, with the assertions that tests make about it.
+"""The trace of a driven cluster, and assertions about it.
 
-A record is described as for `kubesim run --break-on`: `cri.call call=StartContainer pod=web`, `event reason=BackOff`.
+Records are selected as in `kubesim run --break-on`: `cri.call call=StartContainer pod=web`, `event reason=BackOff`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from kubesim.testing.playing import timeline_sink
 from kubesim.trace.records import LogOutput, Record
 from kubesim.trace.stepping import RecordCondition
 
-_SHOWN = 8  # records in the text of a failed assertion
+_SHOWN = 8  # records in the message of a failed assertion
 
 
 class Trace:
-    """All records so far; `nodes` says that there are several, so that each line of the timeline names its own."""
+    """All records so far. With several nodes, each line of the timeline names its node."""
 
     def __init__(self, records: list[Record], *, nodes: bool) -> None:
         self.records = records
@@ -31,11 +31,11 @@ class Trace:
         return len(self.find(condition))
 
     def times(self, condition: str) -> list[float]:
-        """When they happened, in seconds."""
+        """The times of the matching records, in seconds."""
         return [record.t / 1_000_000 for record in self.find(condition)]
 
     def assert_has(self, condition: str, count: int | None = None) -> None:
-        """At least one such record, or exactly `count`."""
+        """Assert at least one matching record, or exactly `count`."""
         __tracebackhide__ = True
         found = self.count(condition)
         if count is None and not found:
@@ -52,7 +52,7 @@ class Trace:
             raise AssertionError(f"{condition!r} must never happen, but did at {when}\n  {_line(first)}")
 
     def assert_order(self, *conditions: str) -> None:
-        """The first record of each, each after the first of the one before it."""
+        """Assert that the first matches of each selector are in this order."""
         __tracebackhide__ = True
         before: Record | None = None
         for condition in conditions:
@@ -64,7 +64,7 @@ class Trace:
             before = found[0]
 
     def _failure(self, problem: str, condition: str) -> str:
-        """With the last records of the same kind, which may be close."""
+        """The error message, with the last records of the same kind."""
         kind = condition.split()[0]
         near = [record for record in self.records if kind == record.KIND] or self.records
         return "\n".join([problem, *(f"  {_line(record)}" for record in near[-_SHOWN:])])
@@ -76,7 +76,7 @@ class Trace:
         return [record.text for record in lines if container in ("", record.container)]
 
     def timeline(self) -> str:
-        """As `kubesim run` prints it."""
+        """The timeline in the format of `kubesim run`."""
         return render(self.records, nodes=self._nodes)
 
 

@@ -21,7 +21,7 @@ from kubesim.values import replace
 
 Level = Literal["quiet", "story", "verbose"]
 
-_DETAILS = (r.RuntimeStep, r.ContainerEvent)
+_DETAILS = (r.RuntimeStep, r.ContainerEvent, r.OperationPassed)
 _IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet, *_DETAILS)
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin a new paragraph
 _SHOWN_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)

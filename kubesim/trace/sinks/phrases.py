@@ -158,6 +158,10 @@ def _runtime_step(record: r.RuntimeStep) -> Phrase:
     return Phrase(part, f"{record.during}: {record.step}", _reasons(record))
 
 
+def _operation(record: r.OperationPassed) -> Phrase:
+    return Phrase("runtime", f"{record.moment} {record.operation} {record.subject}".rstrip())
+
+
 def _container_event(record: r.ContainerEvent) -> Phrase:
     return Phrase("runtime", f"sends {record.type} for {record.container or 'the sandbox'}", _reasons(record))
 
@@ -222,6 +226,7 @@ _PHRASES: dict[type[r.Record], Callable[[Any], Phrase]] = {
     r.CniExec: _cni_exec,
     r.RuntimeStep: _runtime_step,
     r.ContainerEvent: _container_event,
+    r.OperationPassed: _operation,
     r.PlegEvent: _pleg,
     r.ProbeOutcome: _probe,
     r.StatusSet: _status_set,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sized
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
-from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
+from kubesim.clock.real_clock import RealClock
 from kubesim.cluster.remote.transport import Transport
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -94,7 +94,7 @@ class PodCopies(Copies):
 
 
 def follow(
-    kind: str, clock: LoopClock, transport: Transport, chance: Stream, store: Store, report: Callable[[str], None],
+    kind: str, clock: RealClock, transport: Transport, chance: Stream, store: Store, report: Callable[[str], None],
     selectors: dict[str, str] | None = None,
 ) -> ListWatch[ApiObject]:  # fmt: skip
     """Follow all objects of a kind, or a selection."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from kubesim.api.meta import ApiObject
 from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.real_clock import RealClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.remote.transport import Transport
@@ -33,8 +34,10 @@ class RemoteNodes:
 
     lessons: RealContainers | None = None
 
-    def __init__(self, transport: Transport, tasks: TaskSet, report: Callable[[str], None]) -> None:
+    def __init__(self, transport: Transport, clock: RealClock, tasks: TaskSet, report: Callable[[str], None]) -> None:
+        self.sources: dict[str, ApiServerSource] = {}  # of running kubelets, by node
         self._transport = transport
+        self._clock = clock
         self._tasks = tasks
         self._report = report
 
@@ -56,7 +59,9 @@ class RemoteNodes:
     ) -> Source:  # fmt: skip
         copies = PodCopies(store, config.updates, own.start)
         chance = Randomness(clock.now()).stream("node", name)
-        return _Both(ApiServerSource(clock, tasks, recorder, copies, self._transport, name, chance), own)
+        remote = ApiServerSource(self._clock, tasks, recorder, copies, self._transport, name, chance)
+        self.sources[name] = remote
+        return _Both(remote, own, lambda: self.sources.pop(name, None))
 
     def client(
         self, name: str, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection,
@@ -89,9 +94,10 @@ async def write_lease(transport: Transport, name: str, lease: ApiObject) -> None
 class _Both:
     """The remote source, then the source that reads the store, which starts after the first list."""
 
-    def __init__(self, remote: Source, own: Source) -> None:
+    def __init__(self, remote: Source, own: Source, stopped: Callable[[], object]) -> None:
         self._remote = remote
         self._own = own
+        self._stopped = stopped
 
     def start(self) -> None:
         self._remote.start()
@@ -99,3 +105,4 @@ class _Both:
     def stop(self) -> None:
         self._remote.stop()
         self._own.stop()
+        self._stopped()

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 from kubesim.api.node import Node
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.clock.real_clock import RealClock
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.remote.connect import connect
-from kubesim.cluster.remote.transport import PATIENCE_S, Transport
+from kubesim.cluster.remote.transport import Transport
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, UsageError
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
+from kubesim.up.control.server import controlled
 from kubesim.up.node.client import new_body, request
+from kubesim.up.node.holding import HoldingTransport
 from kubesim.up.node.mirror import KINDS, follow
 from kubesim.up.node.remote_node import RemoteNodes
+from kubesim.up.node.settling import settle
 from kubesim.values import value_object
 
 SIMULATED = "kubesim.dev/simulated"  # annotation of nodes that kubesim registered
@@ -39,6 +45,7 @@ class NodeSettings:
     duration: int | None = None
     seed: int = 0
     allow_real_nodes: bool = False
+    control: Path | None = None  # a Unix socket for commands about the clock
 
 
 def run_nodes(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink] = ()) -> None:
@@ -47,38 +54,41 @@ def run_nodes(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink] 
 
 
 async def _run(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink]) -> None:
-    patience = PATIENCE_S * settings.speed  # the loop is paced, so its seconds are shorter than real ones
-    clock, config, context = LoopClock(wall_now()), settings.kubeconfig, settings.context
-    transport = connect(clock, config, context, may_write=True, request_timeout_s=patience)
+    virtual = LoopClock(wall_now())
+    clock, config, context = RealClock(virtual), settings.kubeconfig, settings.context
+    server = connect(clock, config, context, may_write=True, request_timeout_s=None, connect_timeout_s=None)
+    transport = HoldingTransport(server, virtual)
     try:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             names = [node.name for node in scenario.spec.nodes]
             known = await _known_nodes(transport, names, settings)
-            live = RemoteNodes(transport, tasks, settings.report)
+            live = RemoteNodes(transport, clock, tasks, settings.report)
             simulation = Simulation(scenario, settings.seed, tasks, sinks, live=live, start=wall_now())
             for name in names:
                 await _register(transport, simulation, name, name in known)
             chance = Randomness(simulation.clock.now())
             for kind in ("Node", *KINDS):
                 stream = chance.stream("copies", kind)
-                copies = follow(kind, simulation.clock, transport, stream, simulation.store, settings.report)
+                copies = follow(kind, clock, transport, stream, simulation.store, settings.report)
                 tasks.start(f"copies of {kind}", copies.run())
             simulation.begin_attached(settings.speed)
-            settings.ready()
             try:
-                await tasks.run_until(_wait(simulation, settings))
+                known_to_all = partial(settle, transport, clock, live.sources)
+                async with controlled(settings.control, simulation.clock, known_to_all):
+                    settings.ready()
+                    await tasks.run_until(_wait(clock, settings))
             finally:
                 await simulation.close()
     finally:
-        await transport.close()
+        await server.close()
 
 
-async def _wait(simulation: Simulation, settings: NodeSettings) -> None:
+async def _wait(clock: RealClock, settings: NodeSettings) -> None:
     if settings.duration is None:
         await asyncio.Event().wait()
     else:
-        await simulation.clock.sleep(round(settings.duration * settings.speed))
+        await clock.sleep(settings.duration)
 
 
 async def _known_nodes(transport: Transport, names: Sequence[str], settings: NodeSettings) -> set[str]:

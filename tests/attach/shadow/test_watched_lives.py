@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from kubesim.api.timestamps import SECOND
 from tests.support.attach.recorded_node import STAYS, followed
 from tests.support.attach.store_recording import StoreRecording
-from tests.support.lives.life import Faults, Story, live
+from tests.support.lives.life import Faults, Happening, Story, live
 from tests.support.lives.stories import stories
 from tests.support.soak import LONG, rounds
 
@@ -39,3 +39,25 @@ def test_a_kubelet_that_keeps_its_rules_is_never_blamed(story: Story) -> None:
         follower, notes = followed(lines, come_s * SECOND, None if come_s == 0 else STAYS)
         assert [one.says for one in notes.divergences] == [], come_s
         assert follower.observations or come_s
+
+
+def test_a_count_that_begins_again_with_its_record_is_not_reported() -> None:
+    """The kubelet evicts the pod, removes its dead container, and is restarted before it reports the eviction. It
+    infers the lost end and counts it; the runtime counts from 0."""
+    deaf = {"image": "busybox:1", "command": ["sh", "-c", "trap '' TERM; sleep 100000"]}
+    probe = {"exec": {"command": ["test", "-f", "/tmp/up"]}, "periodSeconds": 1, "failureThreshold": 20}
+    containers = [{"name": name, "startupProbe": probe, **deaf} for name in ("main0", "main1")]
+    story = Story(
+        seed=613,
+        spec={"restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 1, "containers": containers},
+        faults=Faults(pull_errors=3),
+        happenings=(
+            Happening(at=1468000, what="image", number=2),
+            Happening(at=3494000, what="evict", number=3),
+            Happening(at=8884000, what="restart kubelet", number=2),
+        ),
+        ends_by_itself=False,
+        every_tick=False,
+    )
+    _, notes = followed(recorded(story).ended(), 0, None)
+    assert [one.says for one in notes.divergences] == []

@@ -17,7 +17,7 @@ from kubesim.api.pod import Container, Pod, PodCondition, PodIP, PodSpec, PodSta
 from kubesim.api.workloads.services import Service
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
-from kubesim.cluster.registry.bootstrap import bootstrap, create_namespace, furnish_namespace
+from kubesim.cluster.registry.bootstrap import bootstrap, create_namespace, populate_namespace
 from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.registry.services.cluster_ips import RANGE
 from kubesim.cluster.registry.services.kubernetes_service import KUBERNETES_SERVICE
@@ -122,7 +122,7 @@ class TestMemoryClient:
         async def scenario() -> list[int]:
             clock, store = LoopClock(), new_store()
             create_namespace(store, "d")
-            furnish_namespace(store, "d")
+            populate_namespace(store, "d")
             client = MemoryClient(clock, store, ApiLatencies(get=3, patch=5, create=7, delete=11))
             moments = []
             created = await client.create_pod(pod())
@@ -142,7 +142,7 @@ class TestMemoryClient:
         async def scenario() -> PodStatus:
             store = new_store()
             create_namespace(store, "d")
-            furnish_namespace(store, "d")
+            populate_namespace(store, "d")
             client = MemoryClient(LoopClock(), store)
             await client.create_pod(pod())
             ready = PodCondition(type="Ready", status="False")

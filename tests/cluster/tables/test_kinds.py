@@ -8,7 +8,7 @@ import pytest
 
 from kubesim.api.timestamps import parse_time
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import TableLook
+from kubesim.cluster.tables.table import TableContext
 
 NOW = parse_time("2026-01-01T01:00:00Z")
 TEMPLATE = {"spec": {"containers": [{"name": "a", "image": "img:1"}, {"name": "b", "image": "img:2"}]}}
@@ -18,7 +18,7 @@ SELECTOR = {"matchLabels": {"foo": "bar"}}
 def row(kind: str, *, wide: bool = False, metadata: dict[str, Any] | None = None, **fields: Any) -> list[object]:
     named = {"name": "x", "creationTimestamp": "2026-01-01T00:58:00Z", **(metadata or {})}
     rules = table_of(kind)
-    cells = rules.cells({"kind": kind, "metadata": named, **fields}, TableLook(NOW, wide))
+    cells = rules.cells({"kind": kind, "metadata": named, **fields}, TableContext(NOW, wide))
     assert len(cells) == len(rules.columns)
     return [cells[number] for number in rules.shown(wide)]
 

@@ -11,7 +11,7 @@ import pytest
 
 from kubesim.api.timestamps import SECOND
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import TableLook
+from kubesim.cluster.tables.table import TableContext
 
 DATA = Path(__file__).parent.parent / "data" / "tables.jsonl.gz"
 ROWS = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlines()]
@@ -21,7 +21,7 @@ ROWS = [json.loads(line) for line in gzip.decompress(DATA.read_bytes()).splitlin
 def test_a_row_is_the_servers(row: dict[str, Any]) -> None:
     rules = table_of(row["kind"])
     assert [[column.name, column.type, column.priority] for column in rules.columns] == row["columns"]
-    assert list(rules.cells(row["object"], TableLook(row["now"] * SECOND, wide=True))) == row["cells"]
+    assert list(rules.cells(row["object"], TableContext(row["now"] * SECOND, wide=True))) == row["cells"]
 
 
 def test_there_are_rows_of_every_state_of_a_pod() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.tables.rules import table_of
-from kubesim.cluster.tables.table import TableLook
+from kubesim.cluster.tables.table import TableContext
 
 NOW = parse_time("2026-01-01T01:00:00Z")
 
@@ -107,21 +107,21 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("pod", "row"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_ready_status_and_restarts(pod: dict[str, Any], row: str) -> None:
-    name, *cells = table_of("Pod").cells(pod, TableLook(NOW))[:5]
+    name, *cells = table_of("Pod").cells(pod, TableContext(NOW))[:5]
     assert (name, " ".join(map(str, cells))) == ("test", f"{row} 60s")
 
 
 def test_wide_columns() -> None:
     gates = [{"conditionType": "example.com/a"}, {"conditionType": "example.com/b"}]
     shown = pod("Running", (UP, UP), conditions=[{"type": "example.com/a", "status": "True"}])
-    assert table_of("Pod").cells(shown, TableLook(NOW))[5:] == ["<none>"] * 4
+    assert table_of("Pod").cells(shown, TableContext(NOW))[5:] == ["<none>"] * 4
     shown["spec"].update(nodeName="node-1", readinessGates=gates)
     shown["status"].update(podIPs=[{"ip": "10.0.0.7"}, {"ip": "fd00::7"}], nominatedNodeName="node-2")
-    assert table_of("Pod").cells(shown, TableLook(NOW))[5:] == ["10.0.0.7", "node-1", "node-2", "1/2"]
+    assert table_of("Pod").cells(shown, TableContext(NOW))[5:] == ["10.0.0.7", "node-1", "node-2", "1/2"]
 
 
 def test_ages_go_by_the_moment() -> None:
-    assert [table_of("Pod").cells(pod(), TableLook(NOW + n * SECOND))[4] for n in (0, 59, 540)] == [
+    assert [table_of("Pod").cells(pod(), TableContext(NOW + n * SECOND))[4] for n in (0, 59, 540)] == [
         "60s",
         "119s",
         "10m",

@@ -6,7 +6,13 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.timestamps import MINUTE
-from kubesim.kubelet.eviction.pressure import Look, PressureState, by_eviction_priority, look, thresholds_met
+from kubesim.kubelet.eviction.pressure import (
+    PressureCheck,
+    PressureState,
+    by_eviction_priority,
+    evaluate,
+    thresholds_met,
+)
 from kubesim.kubelet.eviction.stats import SignalObservation
 from kubesim.kubelet.eviction.thresholds import Threshold, parse_threshold_config
 from tests.support.eviction import available
@@ -74,12 +80,12 @@ class Watcher:
         self.state = PressureState()
         self.now = 0
 
-    def look(self, minutes: int, left: str) -> Look:
+    def check(self, minutes: int, left: str) -> PressureCheck:
         self.now += minutes * MINUTE
         return self.observe({MEMORY: available(left, time=self.now)})
 
-    def observe(self, observations: dict[str, SignalObservation]) -> Look:
-        found = look(self.state, self.thresholds, observations, self.now, TRANSITION)
+    def observe(self, observations: dict[str, SignalObservation]) -> PressureCheck:
+        found = evaluate(self.state, self.thresholds, observations, self.now, TRANSITION)
         self.state = found.state
         return found
 
@@ -88,24 +94,24 @@ def test_soft_thresholds_wait_and_conditions_stay() -> None:
     node = Watcher(config({MEMORY: "1Gi"}, soft={MEMORY: "2Gi"}))
     hard, soft = node.thresholds
 
-    assert node.look(0, "2Gi").to_reclaim == ()
+    assert node.check(0, "2Gi").to_reclaim == ()
     assert node.state.is_quiet
 
-    assert node.look(1, "1500Mi").to_reclaim == ()  # the soft threshold has just been met
+    assert node.check(1, "1500Mi").to_reclaim == ()  # the soft threshold has just been met
     assert node.state.node_conditions == ("MemoryPressure",)
 
-    assert node.look(3, "1500Mi").to_reclaim == (soft,)
+    assert node.check(3, "1500Mi").to_reclaim == (soft,)
 
-    relieved = node.look(20, "3Gi")
+    relieved = node.check(20, "3Gi")
     assert relieved.to_reclaim == ()
     assert relieved.state.node_conditions == ()
 
-    assert node.look(1, "500Mi").to_reclaim == (hard,)
-    after = node.look(1, "2Gi")
+    assert node.check(1, "500Mi").to_reclaim == (hard,)
+    after = node.check(1, "2Gi")
     assert after.to_reclaim == ()
     assert after.state.node_conditions == ("MemoryPressure",)  # the transition period is not over
     assert not after.state.is_quiet
-    later = node.look(5, "2Gi").state
+    later = node.check(5, "2Gi").state
     assert later.node_conditions == ()
     assert later.is_quiet
 
@@ -113,22 +119,22 @@ def test_soft_thresholds_wait_and_conditions_stay() -> None:
 def test_a_soft_threshold_that_is_left_starts_over() -> None:
     node = Watcher(config({}, soft={MEMORY: "2Gi"}))
     for left in ("1Gi", "3Gi", "1Gi"):
-        assert node.look(1, left).to_reclaim == ()
-    assert node.look(1, "1Gi").to_reclaim == ()
-    assert node.look(1, "1Gi").to_reclaim == node.thresholds
+        assert node.check(1, left).to_reclaim == ()
+    assert node.check(1, "1Gi").to_reclaim == ()
+    assert node.check(1, "1Gi").to_reclaim == node.thresholds
 
 
 def test_eviction_continues_until_the_minimum_is_reclaimed() -> None:
     node = Watcher(config({MEMORY: "1Gi"}, reclaim={MEMORY: "500Mi"}))
-    assert node.look(1, "1.2Gi").to_reclaim == ()
-    assert node.look(1, "500Mi").to_reclaim == node.thresholds
-    assert node.look(1, "1.2Gi").to_reclaim == node.thresholds
-    assert node.look(1, "2Gi").to_reclaim == ()
+    assert node.check(1, "1.2Gi").to_reclaim == ()
+    assert node.check(1, "500Mi").to_reclaim == node.thresholds
+    assert node.check(1, "1.2Gi").to_reclaim == node.thresholds
+    assert node.check(1, "2Gi").to_reclaim == ()
 
 
 def test_an_old_measurement_evicts_nobody_twice() -> None:
     node = Watcher(config({MEMORY: "1Gi"}))
-    assert node.look(1, "500Mi").to_reclaim == node.thresholds
+    assert node.check(1, "500Mi").to_reclaim == node.thresholds
     assert node.observe({MEMORY: available("500Mi", time=node.now)}).to_reclaim == ()
     assert node.observe({MEMORY: available("500Mi", time=None)}).to_reclaim == node.thresholds
     assert node.state.node_conditions == ("MemoryPressure",)

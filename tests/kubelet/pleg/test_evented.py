@@ -6,13 +6,14 @@ from typing import Any, get_args
 
 import pytest
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.kubelet.pleg.container_events import EventMeaning, meaning_of
 from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.kubelet.pleg.records import EventType
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import ContainerEventResponse, ContainerEventType, SandboxInfo
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import Note, PlegEvent

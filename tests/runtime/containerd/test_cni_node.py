@@ -11,7 +11,7 @@ import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.app import RunResult, Simulation
+from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
@@ -19,6 +19,7 @@ from kubesim.errors import UsageError
 from kubesim.linux.networks import network
 from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.runtime.simulated.settings import Latencies, Span
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from kubesim.trace import HashSink

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.exec.process import RealExec
@@ -27,6 +27,7 @@ from kubesim.runtime.network.node_network import (
 from kubesim.runtime.network.real_network import RealNetwork
 from kubesim.runtime.network.real_ports import Silences
 from kubesim.runtime.simulated.network import ROUND_TRIP, SimulatedNetwork
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from kubesim.shell import HttpAnswer, Listener, Ports
 from kubesim.shell import HttpRequest as ShellRequest

@@ -9,7 +9,7 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import PodStatus
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.cluster.store.store import Store
 from kubesim.kubelet.loop.sync_pod import PodSync
 from kubesim.kubelet.probes import worker as probe_worker
@@ -20,6 +20,7 @@ from kubesim.runtime.kuberuntime.decide import actions
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import NAMES
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.values import replace

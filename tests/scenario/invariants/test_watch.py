@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.cli.main import main
 from kubesim.errors import InputError
 from kubesim.runtime.simulated.addresses import Addresses
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.invariants.table import INVARIANTS, MODULES
 from kubesim.scenario.language.document import NAMES
 from kubesim.scenario.load.loader import parse_scenario

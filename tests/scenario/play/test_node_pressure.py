@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from kubesim.api.node import Node, NodeCondition, Taint
-from kubesim.app import RunResult, Simulation, run_scenario
+from kubesim.app import Simulation, run_scenario
 from kubesim.clock import run_virtual
 from kubesim.cluster.controllers.nodes.node_taints import with_taints
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import InputError
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 

@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 from pydantic import ValidationError
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.errors import UsageError
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from kubesim.scenario.load.overlay import Overlay

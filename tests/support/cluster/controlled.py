@@ -19,8 +19,9 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import CONTROLLERS, start, start_when_needed
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.bodies.patching import STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.store import Store
 from kubesim.trace import MemorySink, Recorder

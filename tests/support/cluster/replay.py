@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
+from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, populate_namespace
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.served.access import RoleAccess
@@ -81,7 +81,7 @@ class Replay:
             create_namespace(self.store, name)
         self.namespace = namespace
         self.background = {namespace, *SYSTEM_NAMESPACES}
-        furnish_namespace(self.store, namespace)
+        populate_namespace(self.store, namespace)
         for name, value in SYSTEM_PRIORITIES.items():
             create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
         for name in nodes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.trace import HashSink, MemorySink

@@ -33,7 +33,7 @@ class CronJobController(Controller):
             self.enqueue(cron_job)
 
     def _cron_job_changed(self, change: WatchEvent) -> None:
-        """With a new schedule it waits for the first of its times; any other change is handled immediately."""
+        """A new schedule is handled at its next time, any other change immediately."""
         cron_job, old = change.object, change.previous
         if isinstance(cron_job, CronJob) and isinstance(old, CronJob) and change.type == "MODIFIED":
             spec, before = cron_job.spec, old.spec
@@ -77,7 +77,7 @@ class CronJobController(Controller):
             self.enqueue(cron_job, after=plan.sync_after)
 
     def _start(self, cron_job: CronJob, plan: CronPlan, scheduled: int) -> CronJobStatus:
-        """The status with the new Job."""
+        """Create the Job; returns the updated status."""
         status = plan.status
         for ref in plan.replaced:
             self._delete(
@@ -88,12 +88,12 @@ class CronJobController(Controller):
             status = status.changed(active=tuple(other for other in status.active if other.uid != ref.uid))
         job = self._created(cron_job, new_job(cron_job, scheduled), scheduled)
         if not is_controlled_by(job, cron_job) or any(ref.uid == job.metadata.uid for ref in status.active):
-            return status  # another client has created it
+            return status  # another client created it
         active = (*status.active, job_reference(job))
         return status.changed(active=active, last_schedule_time=format_time(scheduled))
 
     def _created(self, cron_job: CronJob, job: Job, scheduled: int) -> Job:
-        """The new Job, or the one that has its name already."""
+        """The new Job, or the existing one of that name."""
         why = f"{format_time(scheduled)} is a scheduled time of the CronJob, so a Job is created for it"
         try:
             created = self.client.create(job, why)

@@ -1,7 +1,7 @@
-"""What one sync of a CronJob does: which Jobs it deletes, whether it starts one, the new status, and the next sync.
+"""Plans one sync of a CronJob: Jobs to delete, a Job to start, the new status, and the next sync.
 
 Pure: a CronJob, its Jobs and the time in; a `CronPlan` out. A run is due when a scheduled time has passed since the
-last one, however late: with Forbid, the newest missed run starts when the running Job ends.
+last run. With Forbid, the newest missed run starts when the running Job ends.
 
 Mirrors: pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob, cleanupFinishedJobs; utils.go
 mostRecentScheduleTime, nextScheduleTimeDuration
@@ -20,7 +20,7 @@ from kubesim.golang.cron import CronError, Schedule, load_location, parse_schedu
 from kubesim.golang.text import quoted
 from kubesim.values import replace, value_object
 
-NEXT_SCHEDULE_DELTA = 100 * MILLISECOND  # from the scheduled time to the start of a run
+NEXT_SCHEDULE_DELTA = 100 * MILLISECOND  # between the scheduled time and the start of a run
 MANY_MISSED = 100
 
 
@@ -33,9 +33,9 @@ class CronEvent:
 
 @value_object
 class CronPlan:
-    """`expired` Jobs are beyond the history limits, `replaced` Jobs still run.
+    """The result of a sync. `expired` Jobs exceed the history limits; `replaced` Jobs are still running.
 
-    `start` is the scheduled time of the Job to create. `sync_after` None: only a change brings the next sync.
+    `start` is the scheduled time of the Job to create. With `sync_after` None, only a change triggers the next sync.
     """
 
     status: CronJobStatus
@@ -48,7 +48,7 @@ class CronPlan:
 
 @value_object
 class MissedRuns:
-    """`earliest`: from when on runs are looked for; `latest`: the newest scheduled time that has passed."""
+    """Missed runs. `earliest`: start of the searched period; `latest`: the newest scheduled time that has passed."""
 
     earliest: int
     latest: int | None = None
@@ -57,11 +57,11 @@ class MissedRuns:
 
 
 class InvalidSchedule(ValueError):
-    """A schedule that can be parsed and has no times."""
+    """A schedule that parses but never matches a time."""
 
 
 def plan_cron_job(cron_job: CronJob, jobs: Sequence[Job], existing: Collection[str], now: int) -> CronPlan:
-    """`existing` has the names of those Jobs in status.active that exist, regardless of their controller."""
+    """Plan one sync. `existing` are the names in status.active of Jobs that still exist, whatever their controller."""
     expired = _expired(cron_job, jobs)
     gone = {job.metadata.uid for job in expired}
     active = tuple(ref for ref in cron_job.status.active if ref.uid not in gone)
@@ -96,7 +96,7 @@ def _start_order(job: Job) -> tuple[bool, int, str]:
 
 
 def _seen(plan: CronPlan, jobs: Sequence[Job]) -> CronPlan:
-    """Jobs that have finished leave status.active."""
+    """Remove finished Jobs from status.active."""
     for job in jobs:
         metadata, end = job.metadata, finished_type(job)
         known = any(ref.uid == metadata.uid for ref in plan.status.active)
@@ -166,7 +166,7 @@ def _scheduled(cron_job: CronJob, moment: int) -> CronJob:
 
 
 def _start(plan: CronPlan, cron_job: CronJob, scheduled: int, now: int) -> CronPlan:
-    """Start a run that is due, unless it is too late, was started already, or another one still runs."""
+    """Start a due run, unless it is too late, already started, or blocked by a running Job."""
     spec, active = cron_job.spec, plan.status.active
     deadline = spec.starting_deadline_seconds
     if deadline is not None and scheduled + deadline * SECOND < now:
@@ -182,7 +182,7 @@ def _start(plan: CronPlan, cron_job: CronJob, scheduled: int, now: int) -> CronP
 
 
 def job_name(cron_job: CronJob, scheduled: int) -> str:
-    """The same scheduled time gives the same name, so that no run starts twice."""
+    """The Job's name, derived from the scheduled time so that no run starts twice."""
     return f"{cron_job.metadata.name}-{scheduled // (60 * SECOND)}"
 
 
@@ -192,7 +192,7 @@ def schedule_of(cron_job: CronJob) -> Schedule:
 
 
 def missed_runs(cron_job: CronJob, now: int, schedule: Schedule, *, within_deadline: bool) -> MissedRuns:
-    """The runs since the last one, or since the CronJob was created. How many there are is an estimate."""
+    """The missed runs since the last run or the creation of the CronJob. Their number is an estimate."""
     earliest = parse_time(cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or "")
     deadline = cron_job.spec.starting_deadline_seconds
     if within_deadline and deadline is not None:
@@ -214,7 +214,7 @@ def missed_runs(cron_job: CronJob, now: int, schedule: Schedule, *, within_deadl
 
 
 def next_schedule_delay(cron_job: CronJob, now: int, schedule: Schedule) -> int | None:
-    """Until the next scheduled time, and a little longer."""
+    """The delay until just after the next scheduled time."""
     try:
         missed = missed_runs(cron_job, now, schedule, within_deadline=False)
     except InvalidSchedule:

@@ -1,1 +1,1 @@
-"""The DaemonSet controller: one pod on each node that fits."""
+"""The DaemonSet controller: one pod on each matching node."""

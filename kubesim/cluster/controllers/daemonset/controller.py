@@ -1,4 +1,4 @@
-"""The DaemonSet controller: one pod on each node that fits, replaced step by step when the template changes.
+"""The DaemonSet controller: one pod on each matching node, and rolling updates.
 
 Mirrors: pkg/controller/daemon/daemon_controller.go syncDaemonSet, manage, syncNodes, syncNodeUpdate; update.go
 """
@@ -36,17 +36,17 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-BURST_REPLICAS = 250  # the most pods that one sync creates or deletes
+BURST_REPLICAS = 250  # limit of pods created or deleted by one sync
 
 _Candidate = TypeVar("_Candidate")
 
 
 @value_object
 class NodesOutcome:
-    """The results of creating and deleting.
+    """The results of creating and deleting pods.
 
-    `seen` are the pods that the status of the same sync counts. The last writes are not among them: a controller is
-    notified of its own writes a little later, and then syncs again.
+    `seen` are the pods counted in the status of the same sync. It lacks the last writes: a controller is notified of
+    its own writes later, and syncs again then.
     """
 
     seen: Sequence[Pod]
@@ -76,7 +76,7 @@ class DaemonSetController(Controller):
     # -- what wakes it ------------------------------------------------------------------------------------------
 
     def _pod_changed(self, change: WatchEvent) -> None:
-        """A pod that becomes ready is looked at again when it may be available."""
+        """A pod that became ready is checked again when minReadySeconds have passed."""
         pod, old = change.object, change.previous
         owner = controller_of(pod)
         if owner is None or owner.kind != "DaemonSet" or not isinstance(pod, Pod) or not isinstance(old, Pod):
@@ -94,7 +94,7 @@ class DaemonSetController(Controller):
             self._nodes.add(("", node.metadata.name))
 
     def _sync_node(self, key: Key) -> None:
-        """Sync the sets for which this node begins or ceases to fit."""
+        """Sync the sets whose match with this node changed."""
         node = self.store.find("Node", *key)
         if not isinstance(node, Node):
             return
@@ -128,11 +128,11 @@ class DaemonSetController(Controller):
             raise outcome.error
 
     def _pods_of(self, set_: DaemonSet) -> list[Pod]:
-        """Those that it controls, as they are at this moment."""
+        """The current pods that the set controls."""
         return [pod for pod in self._pods.of(set_) if isinstance(pod, Pod)]
 
     def _manage(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> NodesOutcome:
-        """Create the pods that are missing, delete those that are too many."""
+        """Create missing pods and delete surplus ones."""
         pods = pods_by_node(self._pods_of(set_))
         create: list[tuple[str, str]] = []
         delete: list[tuple[Pod, str]] = []
@@ -146,7 +146,7 @@ class DaemonSetController(Controller):
         return self._sync_nodes(set_, create, delete, hash_text)
 
     def _ended_pods(self, set_: DaemonSet, node: str, plan: DaemonNodePlan) -> list[tuple[Pod, str]]:
-        """Daemon pods that have ended are deleted, the failed ones with growing delays."""
+        """Delete terminated daemon pods, the failed ones with back-off."""
         found = []
         key = (set_.metadata.uid, set_.status.observed_generation, node)
         for pod in plan.failed:
@@ -178,13 +178,13 @@ class DaemonSetController(Controller):
         return self._sync_nodes(set_, [(node, surge) for node in create], [(pod, why) for pod in delete], hash_text)
 
     def _some(self, candidates: Sequence[_Candidate], count: int) -> Sequence[_Candidate]:
-        """Which of them is chance, as in the real controller."""
+        """A random selection: the real controller follows Go's map order."""
         return candidates if count >= len(candidates) else self._choices.sample(candidates, count)
 
     def _sync_nodes(
         self, set_: DaemonSet, create: list[tuple[str, str]], delete: list[tuple[Pod, str]], hash_text: str
     ) -> NodesOutcome:
-        """Pods are created in batches of 1, 2, 4, ...; a batch with a failure is the last."""
+        """Create pods in batches of 1, 2, 4, ...; stop after a batch with a failure."""
         errors: list[ApiError] = []
         seen = self._pods_of(set_)
         create, done, size = create[:BURST_REPLICAS], 0, 1
@@ -207,7 +207,7 @@ class DaemonSetController(Controller):
         try:
             created = self.client.create(pod, why)
         except ApiError as error:
-            if not is_namespace_terminating(error):  # nothing can be created there any more
+            if not is_namespace_terminating(error):  # the namespace is terminating
                 self.client.event(set_, "Warning", "FailedCreate", f"Error creating: {error}")
                 errors.append(error)
         else:

@@ -1,4 +1,4 @@
-"""The back-off with which failed daemon pods are deleted: a kubelet that rejects each pod must not make a hot loop.
+"""Back-off for deleting failed daemon pods, which avoids a hot loop when a kubelet rejects every pod.
 
 Mirrors: client-go util/flowcontrol/backoff.go Backoff; pkg/controller/daemon/daemon_controller.go failedPodsBackoffKey
 """
@@ -18,12 +18,14 @@ FailureKey = tuple[str, int, str]  # uid of the set, its observed generation, no
 
 @part
 class FailedPodsBackoff:
-    """How long to wait after each deletion: 1 s, 2 s, 4 s and so on; forgotten after twice the longest wait."""
+    """Back-off after each deletion: 1 s, 2 s, 4 s, ...; reset after twice the maximum."""
 
-    _entries: dict[FailureKey, tuple[int, int]] = field(default_factory=dict)  # the wait, and since when
+    _entries: dict[FailureKey, tuple[int, int]] = field(default_factory=dict)  # delay, start time
 
     def remaining_wait(self, key: FailureKey, now: int) -> int:
-        """0: a failed pod can be deleted now. Otherwise the whole wait: the set is checked again after that time."""
+        """The remaining back-off; 0: the failed pod can be deleted now. Otherwise the full delay, after which the set
+        is synced again.
+        """
         wait, since = self._entries.get(key, (0, now))
         return wait if now - since < wait else 0
 

@@ -1,7 +1,7 @@
-"""On which nodes a DaemonSet has a pod, and what such a pod looks like.
+"""Which nodes get a pod of a DaemonSet, and the pod for one node.
 
-A daemon pod is made for one node: it requests that node by affinity, and the scheduler binds it. It tolerates the
-taints that only report a problem of a node.
+A daemon pod is created for one node: node affinity names the node, and the scheduler binds it. The pod tolerates the
+taints that report node problems.
 
 Mirrors: pkg/controller/daemon/daemon_controller.go NodeShouldRunDaemonPod; daemon/util/daemonset_util.go
 AddOrUpdateDaemonPodTolerations, CreatePodTemplate, ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName
@@ -39,7 +39,7 @@ _TOLERATED_ON_HOST_NETWORK = ("network-unavailable", "NoSchedule")
 
 @value_object
 class Fit:
-    """Whether a node should get a pod of the set, and whether a pod that runs there may stay."""
+    """Whether a node should run a pod of the set, and whether an existing pod may stay."""
 
     should_run: bool
     should_continue: bool
@@ -49,7 +49,7 @@ _NO_FIT = Fit(False, False)
 
 
 def fit_of(set_: DaemonSet, node: Node, gates: FeatureGates = DEFAULT_GATES) -> Fit:
-    """Names, labels and taints decide. Only taints with the effect NoExecute matter to a running pod."""
+    """Check node name, labels and taints. Only NoExecute taints affect a running pod."""
     spec, name = set_.spec.template.spec, node.metadata.name
     if spec.node_name not in ("", name):
         return _NO_FIT
@@ -66,7 +66,7 @@ def fit_of(set_: DaemonSet, node: Node, gates: FeatureGates = DEFAULT_GATES) -> 
 
 
 def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
-    """The tolerations of the template and those that every daemon pod has."""
+    """The template's tolerations and those of every daemon pod."""
     tolerations = spec.tolerations
     added = (*_TOLERATED, _TOLERATED_ON_HOST_NETWORK) if spec.host_network else _TOLERATED
     for taint, effect in added:
@@ -76,7 +76,7 @@ def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
 
 
 def _with_toleration(tolerations: tuple[Toleration, ...], new: Toleration) -> tuple[Toleration, ...]:
-    """It replaces those that differ from it only in their time, or is added at the end."""
+    """Replaces tolerations that differ only in tolerationSeconds, else appends."""
     same = [_kind(each) == _kind(new) for each in tolerations]
     if not any(same):
         return (*tolerations, new)
@@ -88,7 +88,7 @@ def _kind(toleration: Toleration) -> tuple[str, str, str, str]:
 
 
 def template_generation(set_: DaemonSet) -> str | None:
-    """The number that older versions labelled pods with; None if there is none."""
+    """The deprecated template generation, which older versions used as a pod label; None if there is none."""
     text = set_.metadata.annotations.get(GENERATION_ANNOTATION, "")
     return str(int(text)) if text.removeprefix("-").isdecimal() else None
 
@@ -105,7 +105,7 @@ def new_daemon_pod(set_: DaemonSet, node_name: str, revision_hash: str) -> Pod:
 
 
 def _with_node_name(affinity: dict[str, object], node_name: str) -> dict[str, object]:
-    """The node takes the place of what the template requires of nodes: the node is known to fulfil it."""
+    """Replace the template's required node affinity by the node's name; the node is known to match."""
     field = {"key": _NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     preferred = affinity.get("nodeAffinity") or {}
@@ -114,7 +114,7 @@ def _with_node_name(affinity: dict[str, object], node_name: str) -> dict[str, ob
 
 
 def target_node(pod: Pod) -> str:
-    """The node that a daemon pod is on or is made for; empty if it names none."""
+    """The node to which a daemon pod is bound or for which it was created; empty if none."""
     if pod.spec.node_name:
         return pod.spec.node_name
     affinity = (pod.spec.affinity or {}).get("nodeAffinity") or {}
@@ -128,7 +128,7 @@ def target_node(pod: Pod) -> str:
 
 
 def is_updated(set_: DaemonSet, pod: Pod, revision_hash: str) -> bool:
-    """Whether the pod is from the present template."""
+    """Whether the pod was created from the current template."""
     labels, generation = pod.metadata.labels, template_generation(set_)
     if generation is not None and labels.get(GENERATION_LABEL) == generation:
         return True
@@ -136,7 +136,7 @@ def is_updated(set_: DaemonSet, pod: Pod, revision_hash: str) -> bool:
 
 
 def oldest_first(pods: Iterable[Pod]) -> list[Pod]:
-    """Those that are bound to a node come before those that are not."""
+    """Sorts bound pods first, then by age."""
 
     def age(pod: Pod) -> tuple[bool, str, str]:
         return not pod.spec.node_name, pod.metadata.creation_timestamp or "", pod.metadata.name

@@ -1,4 +1,4 @@
-"""Which daemon pods are missing and which are too many, node by node; and the counts of the status.
+"""Plans missing and surplus daemon pods per node, and counts the status.
 
 Mirrors: pkg/controller/daemon/daemon_controller.go podsShouldBeOnNode, getNodesToDaemonPods,
 getUnscheduledPodsWithoutNode, updateDaemonSetStatus
@@ -21,7 +21,7 @@ PodsByNode = Mapping[str, Sequence[Pod]]
 
 @value_object
 class DaemonNodePlan:
-    """What to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
+    """Changes on one node. Terminated pods are deleted too, each with its own reason."""
 
     create: bool = False
     delete: tuple[Pod, ...] = ()
@@ -31,7 +31,7 @@ class DaemonNodePlan:
 
 
 def pods_by_node(pods: Iterable[Pod], *, with_deleted: bool = False) -> dict[str, list[Pod]]:
-    """The daemon pods of each node. A pod that has ended and is being deleted counts only if requested."""
+    """The daemon pods of each node. A terminated pod that is being deleted is included only on request."""
     nodes: dict[str, list[Pod]] = {}
     for pod in pods:
         ended = pod.metadata.deletion_timestamp is not None and pod.status.phase in TERMINAL_PHASES
@@ -42,7 +42,7 @@ def pods_by_node(pods: Iterable[Pod], *, with_deleted: bool = False) -> dict[str
 
 
 def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str, now: int) -> DaemonNodePlan:
-    """`pods` are the daemon pods of the node."""
+    """Plan one node. `pods` are the daemon pods on it."""
     if fit.should_run and not pods:
         return DaemonNodePlan(create=True)
     alive = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
@@ -60,7 +60,7 @@ def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str
 
 
 def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: str, now: int) -> tuple[Pod, ...]:
-    """An old pod is kept along with a new one only while the old one is ready and the new one is not available yet."""
+    """An old pod stays beside a new one only while the old one is ready and the new one is not yet available."""
     if len(running) <= 1:
         return ()
     new = [pod for pod in running if pod.metadata.labels.get(HASH_LABEL) == revision_hash]
@@ -72,7 +72,7 @@ def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: st
 
 
 def pods_without_node(pods: PodsByNode, nodes: Iterable[str]) -> list[Pod]:
-    """Deletes pods that wait for a node that does not exist."""
+    """Pods to delete: they were created for a node that does not exist."""
     known = set(nodes)
     return [pod for node, there in pods.items() if node not in known for pod in there if not pod.spec.node_name]
 
@@ -80,7 +80,7 @@ def pods_without_node(pods: PodsByNode, nodes: Iterable[str]) -> list[Pod]:
 def daemon_set_status(
     set_: DaemonSet, fits: Mapping[str, Fit], pods: PodsByNode, revision_hash: str, now: int
 ) -> DaemonSetStatus:
-    """The counts; of several pods on a node the oldest counts."""
+    """The counts of the status. Only the oldest pod of each node counts."""
     wanted = [node for node, fit in fits.items() if fit.should_run]
     counted = [oldest_first(pods[node])[0] for node in wanted if pods.get(node)]
     ready = [pod for pod in counted if is_pod_ready(pod)]

@@ -1,4 +1,4 @@
-"""The revisions of a DaemonSet: the one of its present template and the old ones.
+"""The revisions of a DaemonSet: that of its current template, and old ones.
 
 Mirrors: pkg/controller/daemon/update.go constructHistory, dedupCurHistories, snapshot, cleanupHistory
 """
@@ -28,14 +28,14 @@ def revision_hash(revision: ControllerRevision) -> str:
 
 
 class DaemonHistory:
-    """Keeps the revisions of DaemonSets as they should be."""
+    """Maintains the ControllerRevisions of DaemonSets."""
 
     def __init__(self, client: ControllerClient, history: RevisionHistory) -> None:
         self._client = client
         self._history = history
 
     def construct(self, set_: DaemonSet, pods: Sequence[Pod]) -> tuple[ControllerRevision, list[ControllerRevision]]:
-        """The revision of the present template, which is created if it is new, and all others."""
+        """The revision of the current template, created if missing, and all others."""
         revisions = [self._labelled(each) for each in self._history.claim(set_, selector_from(set_.spec.selector))]
         data = template_patch(set_)
         old = [each for each in revisions if each.data != data]
@@ -49,7 +49,7 @@ class DaemonHistory:
         return current, old
 
     def _labelled(self, revision: ControllerRevision) -> ControllerRevision:
-        """A revision without a hash gets its name as one."""
+        """Label a revision that lacks a hash with its name."""
         if HASH_LABEL in revision.metadata.labels:
             return revision
         labels = {**revision.metadata.labels, HASH_LABEL: revision.metadata.name}
@@ -59,7 +59,7 @@ class DaemonHistory:
         return written
 
     def _without_duplicates(self, same: Sequence[ControllerRevision], pods: Sequence[Pod]) -> ControllerRevision:
-        """Of several revisions with the same template the newest stays, and all pods are labelled as its."""
+        """Keep the newest of several revisions with the same template, and relabel their pods."""
         kept = max(same, key=lambda each: each.revision)
         if len(same) == 1:
             return kept
@@ -74,8 +74,9 @@ class DaemonHistory:
         return kept
 
     def _snapshot(self, set_: DaemonSet, number: int) -> ControllerRevision:
-        """The present template as a new revision. An existing name with another template is a collision: the next
-        attempt uses a new name."""
+        """Create a revision of the current template. If its name exists with another template, the next attempt uses a
+        new name.
+        """
         hash_text = template_hash(set_.spec.template, set_.status.collision_count)
         name = f"{set_.metadata.name}-{hash_text}"
         labels = {**set_.spec.template.metadata.labels, HASH_LABEL: hash_text}
@@ -99,7 +100,7 @@ class DaemonHistory:
 
 
 def surplus_revisions(old: Sequence[ControllerRevision], pods: Iterable[Pod], limit: int) -> list[ControllerRevision]:
-    """The oldest of those beyond the limit that no pod is at."""
+    """The oldest unused revisions beyond the limit."""
     surplus = len(old) - limit
     if surplus <= 0:
         return []

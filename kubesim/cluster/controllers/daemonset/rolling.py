@@ -1,7 +1,7 @@
-"""The rolling update of a DaemonSet: which old pods may go now, and on which nodes a new one may come first.
+"""The rolling update of a DaemonSet: which old pods to delete, and where to create new ones first.
 
-Without a surge old pods are deleted as far as maxUnavailable allows, and their nodes get new pods when they have ended.
-With a surge new pods come first, as far as maxSurge allows, and each old pod is deleted when its new one is available.
+Without a surge, old pods are deleted within maxUnavailable, and replaced when they have terminated. With a surge, new
+pods are created within maxSurge, and each old pod is deleted when its replacement is available.
 
 Mirrors: pkg/controller/daemon/update.go rollingUpdate, findUpdatedPodsOnNode, updatedDesiredNodeCounts;
 daemon/util/daemonset_util.go SurgeCount, UnavailableCount
@@ -21,7 +21,7 @@ from kubesim.values import value_object
 
 @value_object
 class DaemonRollout:
-    """Of the candidates only this many may be taken now; which ones is left to chance, as a Go map leaves it."""
+    """Candidates, and how many of them may be changed now. The choice is random, as Go's map order is."""
 
     delete: tuple[Pod, ...] = ()
     delete_candidates: tuple[Pod, ...] = ()
@@ -54,7 +54,7 @@ def plan_rolling_update(
 
 
 def pods_of_node(set_: DaemonSet, pods: Sequence[Pod], revision_hash: str) -> PodsOfNode | None:
-    """None: there are several of one kind, which are cleaned up first."""
+    """The pods of a node by kind. None if there are several of one kind, which are cleaned up first."""
     alive = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
     new = [pod for pod in alive if is_updated(set_, pod, revision_hash)]
     old = [pod for pod in alive if not is_updated(set_, pod, revision_hash)]
@@ -64,7 +64,7 @@ def pods_of_node(set_: DaemonSet, pods: Sequence[Pod], revision_hash: str) -> Po
 
 
 def _replace(set_: DaemonSet, found: Mapping[str, PodsOfNode | None], max_unavailable: int, now: int) -> DaemonRollout:
-    """An old pod that is not available can be deleted at any time without loss."""
+    """Delete old pods; unavailable ones are not limited by maxUnavailable."""
     unavailable, broken, candidates = 0, [], []
     for node in found.values():
         if node is None or (node.old is None) == (node.new is None):
@@ -89,7 +89,9 @@ def _surge(
     max_surge: int,
     now: int,
 ) -> DaemonRollout:
-    """Pods on nodes that do not fit any more are deleted only when enough others are available."""
+    """Create surge pods and delete replaced ones. Pods on nodes that no longer match are deleted only within the limit
+    of unavailable pods.
+    """
     surging = available = 0
     delete: list[Pod] = []
     leaving: list[Pod] = []
@@ -129,7 +131,7 @@ def _surge(
 
 
 def allows_surge(set_: DaemonSet) -> bool:
-    """Whether a node can have two pods of the set."""
+    """Whether a node may run two pods of the set."""
     return max_surge(set_, 1) > 0
 
 

@@ -1,1 +1,1 @@
-"""Deployment: a ReplicaSet per template, and the rollout from one to the next."""
+"""Deployment: one ReplicaSet per template, and rollouts between them."""

@@ -1,4 +1,4 @@
-"""Conditions of a Deployment. The one that changes moves to the end of the list.
+"""Conditions of a Deployment. A changed condition moves to the end of the list.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go NewDeploymentCondition, SetDeploymentCondition
 """
@@ -41,7 +41,7 @@ def find_condition(status: DeploymentStatus, type: str) -> DeploymentCondition |
 
 
 def with_condition(status: DeploymentStatus, condition: DeploymentCondition) -> DeploymentStatus:
-    """Nothing changes if the status and the reason are those that it has."""
+    """The conditions with this one; unchanged if status and reason are the same."""
     current = find_condition(status, condition.type)
     if current is not None and current.status == condition.status:
         if current.reason == condition.reason:

@@ -1,4 +1,4 @@
-"""The Deployment controller: which Deployment to sync when, and which way its sync takes.
+"""The Deployment controller: when to sync a Deployment, and which kind of sync.
 
 Mirrors: pkg/controller/deployment/deployment_controller.go
 """
@@ -34,7 +34,7 @@ class DeploymentController(Controller):
     # -- watching -----------------------------------------------------------------------------------------------
 
     def _replica_set_changed(self, change: WatchEvent) -> None:
-        """A ReplicaSet without a controller, new or with new labels or without its former owner, may be adopted."""
+        """Enqueue owners. A ReplicaSet that is new, relabelled or orphaned may be adopted."""
         found, old = change.object, change.previous
         if change.type == "DELETED" or not found.metadata.labels or controller_of(found) is not None:
             return
@@ -46,7 +46,7 @@ class DeploymentController(Controller):
                 self.enqueue(deployment)
 
     def _pod_changed(self, change: WatchEvent) -> None:
-        """The last pod of a Deployment with strategy Recreate is gone: the new ones can start."""
+        """With strategy Recreate, sync when the last old pod is gone, so that new ones can start."""
         if change.type != "DELETED":
             return
         replica_set = self._owner(change.object, "ReplicaSet")

@@ -1,4 +1,4 @@
-"""How many pods beyond and below the wanted number a Deployment may have during a rollout.
+"""maxSurge and maxUnavailable of a Deployment as numbers of pods.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go ResolveFenceposts, MaxSurge, MaxUnavailable;
 apimachinery/pkg/util/intstr GetScaledValueFromIntOrPercent
@@ -20,12 +20,12 @@ def is_rolling_update(deployment: Deployment) -> bool:
 
 
 def max_surge(deployment: Deployment) -> int:
-    """Pods that there may be beyond the wanted number."""
+    """How many pods may exist beyond `spec.replicas`."""
     return _limits(deployment)[0] if is_rolling_update(deployment) else 0
 
 
 def max_unavailable(deployment: Deployment) -> int:
-    """Pods of the wanted number that need not be available."""
+    """How many of `spec.replicas` may be unavailable."""
     replicas = replicas_of(deployment)
     if not is_rolling_update(deployment) or replicas == 0:
         return 0
@@ -40,7 +40,7 @@ def _limits(deployment: Deployment) -> tuple[int, int]:
 
 
 def resolve_fenceposts(surge: int | str | None, unavailable: int | str | None, replicas: int) -> tuple[int, int]:
-    """Surge is rounded up, unavailable down. If nothing is left of both, one pod may be unavailable."""
+    """Round surge up and unavailable down. If both become 0, one pod may be unavailable."""
     more, fewer = scaled_value(surge or 0, replicas, round_up=True), scaled_value(unavailable or 0, replicas)
     return (0, 1) if more == fewer == 0 else (more, fewer)
 

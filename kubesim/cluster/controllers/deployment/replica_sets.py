@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment: which one is new, which are old, how many pods they have together.
+"""Finds the new and the old ReplicaSets of a Deployment.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go FindNewReplicaSet, EqualIgnoreHash, FindActiveOrLatest;
 pkg/controller/deployment/sync.go getNewReplicaSet; recreate.go oldPodsRunning
@@ -21,7 +21,7 @@ HASH_LABEL = "pod-template-hash"
 
 
 def size(replica_set: ReplicaSet) -> int:
-    """The pods that it shall have."""
+    """The desired number of pods."""
     return replica_set.spec.replicas or 0
 
 
@@ -30,29 +30,29 @@ def total_size(sets: Iterable[ReplicaSet]) -> int:
 
 
 def active(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """Those that shall have pods."""
+    """ReplicaSets whose desired size is not 0."""
     return [replica_set for replica_set in sets if size(replica_set) > 0]
 
 
 def by_creation(replica_set: ReplicaSet) -> tuple[str, str]:
-    """Sorts the oldest first."""
+    """Sort key: oldest first."""
     return replica_set.metadata.creation_timestamp or "", replica_set.metadata.name
 
 
 def find_new_replica_set(deployment: Deployment, sets: Iterable[ReplicaSet]) -> ReplicaSet | None:
-    """The oldest one that has the template of the Deployment."""
+    """The oldest ReplicaSet with the Deployment's template."""
     wanted = deployment.spec.template
     return next((one for one in sorted(sets, key=by_creation) if equal_ignore_hash(one.spec.template, wanted)), None)
 
 
 def find_old_replica_sets(new: ReplicaSet | None, sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """All others, the oldest first."""
+    """All other ReplicaSets, oldest first."""
     others = [one for one in sets if new is None or one.metadata.uid != new.metadata.uid]
     return sorted(others, key=by_creation)
 
 
 def equal_ignore_hash(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
-    """Whether two templates are the same, apart from the label that a Deployment adds."""
+    """Whether two templates are equal, ignoring the pod-template-hash label."""
     one, other = _without_hash(one), _without_hash(other)
     return one == other or encode("PodTemplateSpec", one.to_json()) == encode("PodTemplateSpec", other.to_json())
 
@@ -63,7 +63,7 @@ def _without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def find_active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The only ReplicaSet that shall have pods; the newest if none has; None if several have."""
+    """The only active ReplicaSet; the newest if none is active; None if several are."""
     found = active((*old, new) if new is not None else old)
     if len(found) > 1:
         return None
@@ -73,7 +73,7 @@ def find_active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> 
 
 
 def new_replica_set(deployment: Deployment) -> ReplicaSet:
-    """A ReplicaSet for the template of the Deployment, without pods."""
+    """A ReplicaSet of size 0 for the Deployment's template."""
     spec = deployment.spec
     text = template_hash(spec.template, deployment.status.collision_count)
     labels = {**spec.template.metadata.labels, HASH_LABEL: text}
@@ -97,12 +97,12 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
 
 
 def replica_set_name(name: str, text: str) -> str:
-    """The name of the Deployment, cut if that is too long, and the hash."""
+    """The Deployment's name, truncated if too long, and the hash."""
     room = SUBDOMAIN_MAX - 1 - len(text)
     return f"{name[:room] if room > 0 else name}-{text}"
 
 
 def old_pods_running(old: Iterable[ReplicaSet], pods: Iterable[Pod]) -> bool:
-    """Whether an old ReplicaSet reports pods, or one of its pods (which may be stopping) has not finished."""
+    """Whether an old ReplicaSet reports pods, or one of its pods has not terminated."""
     reported = any(replica_set.status.replicas for replica_set in old)
     return reported or any(pod.status.phase not in TERMINAL_PHASES for pod in pods)

@@ -1,4 +1,4 @@
-"""Annotations by which a Deployment numbers its ReplicaSets and remembers its desired size; its history.
+"""The annotations that store a ReplicaSet's revision and its Deployment's size, and the revision history.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go SetNewReplicaSetAnnotations, SetReplicasAnnotations,
 MaxRevision, LastRevision, SetDeploymentAnnotationsTo; sync.go cleanupDeployment; rollback.go getRollbackTo
@@ -21,14 +21,14 @@ MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
 ROLLBACK_TO = "deprecated.deployment.rollback.to"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 NOT_COPIED = frozenset((LAST_APPLIED, REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, ROLLBACK_TO))
-HISTORY_MAX = 2000  # characters of the revision history
+HISTORY_MAX = 2000  # maximum length of the history annotation
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _MAX_INT32 = 2**31 - 1
 
 
 def revision_of(obj: ApiObject) -> int | None:
-    """0 if it has none, None if it is not a number."""
+    """The revision; 0 if there is none, None if it is not a number."""
     text = obj.metadata.annotations.get(REVISION)
     if text is None:
         return 0
@@ -40,7 +40,7 @@ def max_revision(sets: Iterable[ReplicaSet]) -> int:
 
 
 def last_revision(sets: Iterable[ReplicaSet]) -> int:
-    """The second highest."""
+    """The second-highest revision."""
     numbers = sorted((number for one in sets if (number := revision_of(one)) is not None), reverse=True)
     return numbers[1] if len(numbers) > 1 else 0
 
@@ -48,10 +48,10 @@ def last_revision(sets: Iterable[ReplicaSet]) -> int:
 def new_replica_set_annotations(
     deployment: Deployment, annotations: Mapping[str, str], revision: int, *, exists: bool, limit: int = HISTORY_MAX
 ) -> dict[str, str]:
-    """The annotations that the new ReplicaSet shall have, made from those it has.
+    """The desired annotations of the new ReplicaSet.
 
-    They are those of the Deployment, and the revision if it is higher than the one it has. A ReplicaSet that had a
-    lower one is used again, and keeps the old number in its history.
+    They are the Deployment's, with the revision if it is higher than the current one. A ReplicaSet that is reused keeps
+    its earlier revision in the history annotation.
     """
     made = {**annotations, **{k: v for k, v in deployment.metadata.annotations.items() if k not in NOT_COPIED}}
     before = annotations.get(REVISION)
@@ -67,7 +67,7 @@ def new_replica_set_annotations(
 
 
 def _extended_history(history: str, revision: str, limit: int) -> str | None:
-    """The oldest revisions make room for a new one; None if there is no room at all."""
+    """The history with a new revision appended; the oldest are dropped. None if it does not fit."""
     if not history or history.startswith(","):
         return revision
     revisions = history.split(",")
@@ -78,7 +78,7 @@ def _extended_history(history: str, revision: str, limit: int) -> str | None:
 
 
 def replicas_annotations(deployment: Deployment) -> dict[str, str]:
-    """What a ReplicaSet records about its Deployment, to recognize a later scaling and compute its share."""
+    """Annotations with the Deployment's size, to detect a later scaling and compute each share."""
     replicas = replicas_of(deployment)
     return {DESIRED_REPLICAS: str(replicas), MAX_REPLICAS: str(replicas + max_surge(deployment))}
 
@@ -89,7 +89,7 @@ def replicas_annotation(replica_set: ReplicaSet, name: str) -> int | None:
 
 
 def rolled_back_annotations(deployment: Deployment, replica_set: ReplicaSet) -> dict[str, str]:
-    """Those of the ReplicaSet that a Deployment is rolled back to, in place of its own."""
+    """The annotations of the ReplicaSet to which a Deployment is rolled back."""
     kept = {k: v for k, v in deployment.metadata.annotations.items() if k in NOT_COPIED}
     return {**kept, **{k: v for k, v in replica_set.metadata.annotations.items() if k not in NOT_COPIED}}
 
@@ -98,7 +98,7 @@ def rolled_back_annotations(deployment: Deployment, replica_set: ReplicaSet) -> 
 
 
 def replica_sets_to_delete(old: Sequence[ReplicaSet], limit: int | None) -> list[ReplicaSet]:
-    """The lowest revisions beyond the limit, as far as they have no pods and have reported that."""
+    """ReplicaSets beyond the history limit, lowest revisions first. Only those that report no pods."""
     if limit is None or limit == _MAX_INT32:
         return []
     alive = [one for one in old if one.metadata.deletion_timestamp is None]
@@ -113,7 +113,7 @@ def _is_empty(replica_set: ReplicaSet) -> bool:
 
 
 def rollback_revision(deployment: Deployment) -> int | None:
-    """The revision that an old client requests by an annotation (0: the one before); None if it requests nothing."""
+    """The revision that the deprecated rollback annotation requests (0: the previous one); None if absent."""
     text = deployment.metadata.annotations.get(ROLLBACK_TO, "")
     return int(text) if text.removeprefix("-").isdigit() else None
 

@@ -1,6 +1,6 @@
-"""Rollback that an annotation requests, as clients of old API versions did.
+"""Rollback requested by an annotation, as clients of old API versions did.
 
-(`kubectl rollout undo` patches the template instead, which needs nothing of this.)
+(`kubectl rollout undo` patches the template instead and does not use this.)
 
 Mirrors: pkg/controller/deployment/rollback.go rollback, rollbackToTemplate
 """
@@ -22,7 +22,7 @@ _NOT_FOUND = "DeploymentRollbackRevisionNotFound"
 
 
 def roll_back(sync: DeploymentSync, revision: int) -> None:
-    """Take over the template of that revision, and remove the annotation in any case."""
+    """Copy the template of the requested revision, and remove the annotation in any case."""
     new, old = sync.replica_sets(create=True)
     sets = (*old, new) if new is not None else old
     deployment, target = sync.deployment, rollback_target(revision, sets)

@@ -1,6 +1,6 @@
-"""A rolling update: how many pods the new ReplicaSet may have now, and which old ones can go.
+"""A rolling update: how far to scale up the new ReplicaSet, and how far to scale down the old ones.
 
-All sums use the desired sizes of ReplicaSets, so a pod that is still stopping does not count.
+All sums use desired sizes, so a pod that is still terminating does not count.
 
 Mirrors: pkg/controller/deployment/rolling.go; util/deployment_util.go NewRSNewReplicas
 """
@@ -22,7 +22,7 @@ from kubesim.cluster.controllers.deployment.scaling import Resize
 
 
 def new_size(deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet) -> int:
-    """The size of the new ReplicaSet, which may be one that does not exist yet; `sets` are all, with it."""
+    """The size of the new ReplicaSet, even if it does not exist yet. `sets` are all ReplicaSets including it."""
     replicas = replicas_of(deployment)
     if not is_rolling_update(deployment):
         return replicas
@@ -46,7 +46,7 @@ def reconcile_new_replica_set(deployment: Deployment, sets: Sequence[ReplicaSet]
 
 
 def reconcile_old_replica_sets(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet) -> list[Resize]:
-    """Pods of old ReplicaSets that are not available go first, then others as far as enough stay available."""
+    """Scale down unavailable pods of old ReplicaSets first, then others while enough stay available."""
     running = active(old)
     if not running:
         return []
@@ -64,10 +64,10 @@ def reconcile_old_replica_sets(deployment: Deployment, old: Sequence[ReplicaSet]
 
 
 def cleanup_unhealthy_replicas(old: Sequence[ReplicaSet], budget: int) -> tuple[list[Resize], bool]:
-    """The oldest ReplicaSet first. It deletes pods that are not ready before others.
+    """Scale down pods that are not ready, oldest ReplicaSet first.
 
-    A ReplicaSet that still reports more available pods than it shall have is on its way down: then nothing else is
-    decided until it has reported again, and the second value is False.
+    A ReplicaSet that reports more available pods than its size is still scaling down. Then the second value is False,
+    and the rollout waits for its next status.
     """
     plan: list[Resize] = []
     for replica_set in sorted(old, key=by_creation):
@@ -86,7 +86,7 @@ def cleanup_unhealthy_replicas(old: Sequence[ReplicaSet], budget: int) -> tuple[
 
 
 def scale_down_old_replica_sets(old: Sequence[ReplicaSet], new: ReplicaSet, least: int) -> list[Resize]:
-    """As many as are available beyond the least number, the oldest ReplicaSet first."""
+    """Scale down available pods beyond the minimum, oldest ReplicaSet first."""
     available = sum(one.status.available_replicas for one in (*old, new))
     surplus, plan = available - least, []
     for replica_set in sorted(old, key=by_creation):

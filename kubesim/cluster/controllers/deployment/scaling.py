@@ -1,4 +1,4 @@
-"""Scaling a Deployment while nothing is rolled out, or in the middle of a rollout: then in proportion.
+"""Scaling a Deployment, proportionally during a rollout.
 
 Mirrors: pkg/controller/deployment/sync.go scale, isScalingEvent; util/deployment_util.go GetReplicaSetProportion,
 IsSaturated
@@ -23,7 +23,7 @@ from kubesim.values import value_object
 
 @value_object
 class Resize:
-    """Scale a ReplicaSet. `force`: write its annotations even if the size stays."""
+    """A ReplicaSet's new size. `force`: write its annotations even if the size stays."""
 
     replica_set: ReplicaSet
     size: int
@@ -32,13 +32,13 @@ class Resize:
 
 
 def is_scaling_event(deployment: Deployment, sets: Iterable[ReplicaSet]) -> bool:
-    """Whether a ReplicaSet with pods remembers another size of the Deployment than it has now."""
+    """Whether an active ReplicaSet's annotation has another size than the Deployment."""
     desired = [replicas_annotation(replica_set, DESIRED_REPLICAS) for replica_set in active(sets)]
     return any(number is not None and number != replicas_of(deployment) for number in desired)
 
 
 def plan_scaling(deployment: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> list[Resize]:
-    """One ReplicaSet with pods gets them all; several share them."""
+    """The only active ReplicaSet gets all pods; several share them."""
     replicas = replicas_of(deployment)
     only = find_active_or_latest(new, old)
     if only is not None:
@@ -53,14 +53,14 @@ def plan_scaling(deployment: Deployment, new: ReplicaSet | None, old: Sequence[R
 
 
 def is_saturated(deployment: Deployment, replica_set: ReplicaSet) -> bool:
-    """Its desired and its actual pods are all those of the Deployment, and all are available."""
+    """Whether the ReplicaSet has all pods of the Deployment, all available."""
     replicas = replicas_of(deployment)
     desired = replicas_annotation(replica_set, DESIRED_REPLICAS)
     return size(replica_set) == desired == replica_set.status.available_replicas == replicas
 
 
 def _in_proportion(deployment: Deployment, sets: list[ReplicaSet]) -> list[Resize]:
-    """The largest first; of equal ones, the newer gets more first and the older loses first."""
+    """Distribute pods by size, largest first. Of equal sizes, the newest grows first and the oldest shrinks first."""
     replicas = replicas_of(deployment)
     to_add = (replicas + max_surge(deployment) if replicas > 0 else 0) - total_size(sets)
     ordered = sorted(sets, key=by_creation, reverse=to_add > 0)
@@ -71,13 +71,13 @@ def _in_proportion(deployment: Deployment, sets: list[ReplicaSet]) -> list[Resiz
         sizes.append(size(replica_set) + share)
         added += share
     if sizes:
-        sizes[0] = max(sizes[0] + to_add - added, 0)  # what rounding left over
+        sizes[0] = max(sizes[0] + to_add - added, 0)  # the remainder from rounding
     why = f"the Deployment wants {replicas} replicas in the middle of a rollout, so each ReplicaSet gets its share"
     return [Resize(replica_set, number, why, force=True) for replica_set, number in zip(ordered, sizes, strict=True)]
 
 
 def proportion(deployment: Deployment, replica_set: ReplicaSet, to_add: int, added: int) -> int:
-    """The share of one ReplicaSet in the pods to add, or to remove if negative."""
+    """One ReplicaSet's share of the pods to add, or to remove if negative."""
     if size(replica_set) == 0 or to_add in (0, added):
         return 0
     share, allowed = _fraction(deployment, replica_set), to_add - added
@@ -85,7 +85,7 @@ def proportion(deployment: Deployment, replica_set: ReplicaSet, to_add: int, add
 
 
 def _fraction(deployment: Deployment, replica_set: ReplicaSet) -> int:
-    """By how much it grows if it keeps its part of the whole."""
+    """Growth of a ReplicaSet that keeps its share of the total."""
     replicas, own = replicas_of(deployment), size(replica_set)
     if replicas == 0:
         return -own

@@ -1,4 +1,4 @@
-"""The status of a Deployment: counts of all its ReplicaSets, availability, and whether the rollout makes progress.
+"""The status of a Deployment: counts, availability, and progress of the rollout.
 
 Mirrors: pkg/controller/deployment/sync.go calculateStatus; progress.go syncRolloutStatus, requeueStuckDeployment;
 util/deployment_util.go DeploymentComplete, DeploymentProgressing, DeploymentTimedOut
@@ -39,7 +39,7 @@ def has_progress_deadline(deployment: Deployment) -> bool:
 def calculate_status(
     deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None, now: int
 ) -> DeploymentStatus:
-    """The counts as the ReplicaSets report them; what is unavailable is measured against the sizes they shall have."""
+    """The counts reported by the ReplicaSets; unavailable pods are relative to their desired sizes."""
     available = sum(one.status.available_replicas for one in sets)
     enough = available >= replicas_of(deployment) - max_unavailable(deployment)
     status = DeploymentStatus(
@@ -67,7 +67,7 @@ def calculate_status(
 
 
 def _terminating_replicas(sets: Sequence[ReplicaSet]) -> int | None:
-    """None if a synced ReplicaSet does not report it."""
+    """The terminating pods; None if a synced ReplicaSet does not report them."""
     synced = [
         one.status for one in sets if one.status.observed_generation or one.status.terminating_replicas is not None
     ]
@@ -79,7 +79,7 @@ def _terminating_replicas(sets: Sequence[ReplicaSet]) -> int | None:
 def calculate_rollout_status(
     deployment: Deployment, sets: Sequence[ReplicaSet], new: ReplicaSet | None, now: int
 ) -> DeploymentStatus:
-    """The same with what is known about the progress of a rollout."""
+    """The status with the Progressing condition."""
     status = calculate_status(deployment, sets, new, now)
     if has_progress_deadline(deployment):
         status = _with_progress(deployment, status, new, now)
@@ -104,7 +104,7 @@ def _with_progress(
         condition = new_condition(PROGRESSING, "True", REPLICA_SET_UPDATED, f"{subject} is progressing.", now)
         if current is not None and current.status == "True":
             condition = condition.changed(last_transition_time=current.last_transition_time)
-        # Every progress moves the time of the last update, so the old condition is replaced even if it is the same.
+        # Progress updates the time of the condition, so it is replaced even if otherwise equal.
         return with_condition(without_condition(status, PROGRESSING), condition)
     if is_timed_out(deployment, status, now):
         message = f"{subject} has timed out progressing."
@@ -113,14 +113,14 @@ def _with_progress(
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """All wanted replicas are updated and available, and no old ones are left."""
+    """Whether all desired replicas are updated and available, and no old ones are left."""
     counts = status.updated_replicas, status.replicas, status.available_replicas
     seen = status.observed_generation >= deployment.metadata.generation
     return seen and all(count == replicas_of(deployment) for count in counts)
 
 
 def is_progressing(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """More updated, ready or available pods than before, or fewer old ones."""
+    """Whether there are more updated, ready or available pods than before, or fewer old ones."""
     before = deployment.status
     return (
         status.updated_replicas > before.updated_replicas
@@ -143,9 +143,9 @@ def _deadline(deployment: Deployment, condition: DeploymentCondition) -> int:
 
 
 def next_progress_check(deployment: Deployment, status: DeploymentStatus, now: int) -> int | None:
-    """In how many microseconds to check a rollout that makes no progress again; None if there is nothing to check.
+    """Microseconds until a stalled rollout is checked again; None: no check needed.
 
-    A rollout that was complete cannot time out, so it needs no check (upstream checks it without effect).
+    A complete rollout cannot time out, so it needs no check (upstream's check has no effect).
     """
     condition = find_condition(deployment.status, PROGRESSING)
     if not has_progress_deadline(deployment) or condition is None or is_complete(deployment, status):
@@ -153,12 +153,12 @@ def next_progress_check(deployment: Deployment, status: DeploymentStatus, now: i
     if condition.reason in (PROGRESS_DEADLINE_EXCEEDED, NEW_REPLICA_SET_AVAILABLE):
         return None
     after = _deadline(deployment, condition) - now
-    # Less than a second is polled upstream, every few milliseconds; more gets a second on top against rounding.
+    # Upstream polls every few milliseconds below one second, and adds one second otherwise, because of rounding.
     return after + SECOND if after >= SECOND else max(after, 0) + _RATE_LIMITED
 
 
 def _replica_failure(sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> DeploymentCondition | None:
-    """Why a ReplicaSet cannot create or delete pods, preferably the new one."""
+    """The error of a ReplicaSet that cannot create or delete pods; the new one's first."""
     for one in (*(() if new is None else (new,)), *sets):
         for condition in one.status.conditions:
             if condition.type == REPLICA_FAILURE:

@@ -1,7 +1,7 @@
-"""One sync of a Deployment: at most one step of a rollout, and the status after it.
+"""One sync of a Deployment: at most one step of a rollout, and the resulting status.
 
-It uses the state of the objects at its start. It sees its own writes from the next sync on, so a second write of the
-same object in one sync conflicts, and the sync is retried some milliseconds later.
+It uses the objects from its start and does not see its own writes. A second write of the same object conflicts, and the
+sync is retried some milliseconds later.
 
 Mirrors: pkg/controller/deployment/sync.go, rolling.go rolloutRolling, recreate.go rolloutRecreate
 """
@@ -65,13 +65,13 @@ from kubesim.values import mutable
 
 @mutable
 class DeploymentSync:
-    """`deployment` is the object as this sync knows it; `sets` are the ReplicaSets as they were when it began."""
+    """One sync. `deployment` is the object as written so far; `sets` are the ReplicaSets from the start of the sync."""
 
     context: ControllerContext
     client: ControllerClient
     deployment: Deployment
     sets: Sequence[ReplicaSet]
-    check_after: Callable[[int], None]  # sync again after that many microseconds
+    check_after: Callable[[int], None]  # delay of the next sync, in microseconds
 
     # -- ways through a sync ------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class DeploymentSync:
         return [pod for replica_set in sets for pod in pods.of(replica_set) if isinstance(pod, Pod)]
 
     def check_paused_conditions(self) -> None:
-        """A rollout that was paused longer than its deadline has not timed out when it is resumed."""
+        """Pausing suspends the progress deadline, so a resumed rollout has not timed out."""
         condition = find_condition(self.deployment.status, PROGRESSING)
         if not has_progress_deadline(self.deployment):
             return
@@ -131,7 +131,7 @@ class DeploymentSync:
     # -- ReplicaSets and revisions ------------------------------------------------------------------------------
 
     def replica_sets(self, *, create: bool) -> tuple[ReplicaSet | None, list[ReplicaSet]]:
-        """The new ReplicaSet with its revision, made if it is missing and `create` says so, and the old ones."""
+        """The new ReplicaSet (created if missing and `create` is set) with its revision, and the old ones."""
         new = find_new_replica_set(self.deployment, self.sets)
         old = find_old_replica_sets(new, self.sets)
         revision = max_revision(old) + 1
@@ -183,7 +183,7 @@ class DeploymentSync:
         return created
 
     def _creation_failed(self, name: str, revision: int, error: ApiError) -> ReplicaSet:
-        """A ReplicaSet of that name is the new one, or another with the same hash: then the next try counts that in."""
+        """The name is taken: by the new ReplicaSet itself, or by a hash collision, which the next attempt avoids."""
         deployment = self.deployment
         if error.reason == "AlreadyExists":
             found = self.context.store.find("ReplicaSet", deployment.metadata.namespace, name)
@@ -220,7 +220,7 @@ class DeploymentSync:
     # -- writing ------------------------------------------------------------------------------------------------
 
     def _apply(self, plan: Sequence[Resize]) -> None:
-        """A ReplicaSet may be in a plan twice: then it is written twice."""
+        """Carry out a plan. A ReplicaSet that is in it twice is written twice."""
         written: dict[str, ReplicaSet] = {}
         for resize in plan:
             replica_set = written.get(resize.replica_set.metadata.name, resize.replica_set)
@@ -278,7 +278,7 @@ class DeploymentSync:
         self.deployment = self.deployment.changed(status=status)
 
     def check_is_current(self, obj: Deployment | ReplicaSet) -> None:
-        """Raise the API server's conflict if the object has been written since it was read."""
+        """Raise a conflict if the object was written since it was read."""
         metadata = obj.metadata
         current = self.context.store.get(obj.kind, metadata.namespace, metadata.name)
         if current.metadata.resource_version != metadata.resource_version:

@@ -1,1 +1,1 @@
-"""The disruption controller: how many pods of each PodDisruptionBudget may be evicted."""
+"""The disruption controller: the allowed disruptions of each PodDisruptionBudget."""

@@ -1,4 +1,4 @@
-"""What the status of a PodDisruptionBudget should say about its pods.
+"""Computes the status of a PodDisruptionBudget.
 
 Pure: time is an argument.
 
@@ -23,20 +23,19 @@ from kubesim.api.workloads.policy import (
 from kubesim.cluster.controllers.disruption.scales import ExpectedScale
 from kubesim.values import value_object
 
-DELETION_TIMEOUT = 120 * SECOND  # from an eviction that was allowed to the deletion of the pod
+DELETION_TIMEOUT = 120 * SECOND  # deadline between an allowed eviction and the deletion of the pod
 
 
 @value_object
 class ExpectedPods:
-    """How many pods there should be, and how many of them have to be healthy."""
+    """The expected number of pods, and the desired number of healthy ones."""
 
     expected: int
     desired_healthy: int
 
 
 def expected_pods(budget: PodDisruptionBudget, pods: Sequence[Pod], scale: ExpectedScale) -> ExpectedPods:
-    """A number of pods that must be available counts the pods that there are; everything else counts what their
-    owners request."""
+    """With minAvailable as a number, the existing pods count. Otherwise the scale of their owners counts."""
     least, most = budget.spec.min_available, budget.spec.max_unavailable
     if most is not None:
         desired = scale.expected - scaled_value(most, scale.expected)
@@ -61,7 +60,7 @@ def scaled_value(value: int | str, total: int) -> int:
 
 @value_object
 class DisruptedPods:
-    """Pods that were evicted and are still there; those that were not deleted in time; when to check again."""
+    """Evicted pods that still exist, pods not deleted in time, and when to check again."""
 
     pending: Mapping[str, str]
     not_deleted: tuple[Pod, ...]
@@ -86,7 +85,7 @@ def disrupted_pods(budget: PodDisruptionBudget, pods: Sequence[Pod], now: int) -
 
 
 def count_healthy(pods: Sequence[Pod], disrupted: Mapping[str, str], now: int) -> int:
-    """Pods that are ready, not being deleted, and not about to be."""
+    """The number of ready pods that are neither being deleted nor recently evicted."""
 
     def is_about_to_go(pod: Pod) -> bool:
         since = disrupted.get(pod.metadata.name)
@@ -104,7 +103,7 @@ def count_healthy(pods: Sequence[Pod], disrupted: Mapping[str, str], now: int) -
 def new_status(
     budget: PodDisruptionBudget, healthy: int, wanted: ExpectedPods, disrupted: Mapping[str, str], now: int
 ) -> PodDisruptionBudgetStatus:
-    """A budget without pods allows nothing: the first ones may come before they are counted."""
+    """The new status. A budget without pods allows no disruption."""
     allowed = max(healthy - wanted.desired_healthy, 0) if wanted.expected > 0 else 0
     status = PodDisruptionBudgetStatus(
         observed_generation=budget.metadata.generation,
@@ -120,7 +119,7 @@ def new_status(
 
 
 def failed_status(budget: PodDisruptionBudget, problem: str, now: int) -> PodDisruptionBudgetStatus:
-    """Nothing is allowed as long as it is not known what there should be."""
+    """The status when the expected number of pods is unknown: no disruption is allowed."""
     status = budget.status
     condition = {"type": DISRUPTION_ALLOWED, "status": "False", "reason": SYNC_FAILED, "message": problem}
     conditions = with_status_condition(status.conditions, condition, now, status.observed_generation)

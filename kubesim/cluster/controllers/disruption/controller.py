@@ -1,6 +1,6 @@
-"""The disruption controller: keeps the status of each PodDisruptionBudget, which the eviction API asks.
+"""The disruption controller: maintains the status of each PodDisruptionBudget, which the eviction API checks.
 
-It also removes the condition DisruptionTarget from pods that were not deleted within two minutes.
+It also removes the DisruptionTarget condition from pods that were not deleted within two minutes.
 
 Mirrors: pkg/controller/disruption/disruption.go trySync, updatePod, syncStalePodDisruption
 """
@@ -39,7 +39,7 @@ def selector_of(budget: ApiObject) -> LabelSelector | None:
 
 
 def stale_since(pod: Pod) -> int | None:
-    """When a pod that is not being deleted was marked as disrupted; what a kubelet has marked stays marked."""
+    """When a pod that is not being deleted was marked as disrupted. A condition set by a kubelet does not expire."""
     if pod.metadata.deletion_timestamp is not None or pod.status.phase in TERMINAL_PHASES:
         return None
     mark = next((c for c in pod.status.conditions if c.type == "DisruptionTarget"), None)
@@ -49,7 +49,7 @@ def stale_since(pod: Pod) -> int | None:
 
 
 class DisruptionController(Controller):
-    name = "controllermanager"  # so its Events say
+    name = "controllermanager"  # the source component in its Events
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -88,7 +88,7 @@ class DisruptionController(Controller):
             self._report_unmanaged(budget)
         wanted = expected_pods(budget, pods, scale)
         disrupted = disrupted_pods(budget, pods, now)
-        for pod in disrupted.not_deleted:  # (that the namespace is named twice is upstream's mistake)
+        for pod in disrupted.not_deleted:  # (upstream names the namespace twice)
             message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
             self.client.event(pod, "Warning", "NotDeleted", message)
         healthy = count_healthy(pods, disrupted.pending, now)
@@ -129,7 +129,7 @@ class DisruptionController(Controller):
 
 
 def _printed(budget: PodDisruptionBudget) -> str:
-    """A LabelSelector as its String method prints it."""
+    """A LabelSelector in the format of its String method."""
     selector = budget.spec.selector or {}
     labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
     expressions = "".join(

@@ -1,5 +1,5 @@
-"""How many pods the owners of pods request: the scale of each ReplicaSet, Deployment, StatefulSet and
-ReplicationController behind them.
+"""The desired number of pods from the scale of their owners: ReplicaSet, Deployment, StatefulSet,
+ReplicationController.
 
 Mirrors: pkg/controller/disruption/disruption.go getExpectedScale and the finders
 """
@@ -20,7 +20,7 @@ SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 @value_object
 class ExpectedScale:
-    """The sum of the scales; pods without an owner are not part of it. `problem`: why it is not known."""
+    """The sum of the scales, without unowned pods. `problem`: why it is unknown."""
 
     expected: int = 0
     unmanaged: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def expected_scale(store: Store, pods: Iterable[Pod]) -> ExpectedScale:
 
 
 def scaled_owner(store: Store, reference: OwnerReference, namespace: str) -> ApiObject | None:
-    """The object that is scaled: of a ReplicaSet that a Deployment controls, the Deployment."""
+    """The object with the scale: a ReplicaSet's Deployment, if it has one."""
     owner = _find(store, reference, namespace)
     above = None if owner is None or owner.kind != "ReplicaSet" else controller_of(owner)
     if above is not None and above.kind == "Deployment":
@@ -64,7 +64,7 @@ def _find(store: Store, reference: OwnerReference, namespace: str) -> ApiObject 
 
 
 def _has_replicas(store: Store, reference: OwnerReference, namespace: str) -> bool:
-    """Any other kind counts if its objects have `spec.replicas`, as a custom resource with a scale has."""
+    """Whether the object has `spec.replicas`, as custom resources with a scale do."""
     owner = _find(store, reference, namespace)
     return owner is None or isinstance(((owner.to_json().get("spec")) or {}).get("replicas"), int)
 

@@ -23,11 +23,11 @@ from kubesim.cluster.store.selectors import LabelSelector, selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent
 
-SLICE_CHANGE_DELAY = 1 * SECOND  # after another client has changed a slice
+SLICE_CHANGE_DELAY = 1 * SECOND  # delay after another client changed a slice
 
 
 def selector_of(service: ApiObject) -> LabelSelector | None:
-    """Services without a selector, and external names, get no slices here."""
+    """The Service's selector. Services without one, and external names, get no slices here."""
     assert isinstance(service, Service)
     if not service.spec.selector or service.spec.type == "ExternalName":
         return None
@@ -42,7 +42,7 @@ class EndpointSliceController(Controller):
         self._pods = SelectedPods(self.store, "Service", selector_of)
         self._slices = context.owned("EndpointSlice")
         self._trigger_times = TriggerTimes()
-        self._writes = False  # a change of a slice is our own
+        self._writes = False  # the controller changed the slice itself
         self.watch("Service")
         self.store.watch("Pod", self._pod_changed)
         self.store.watch("EndpointSlice", self._slice_changed)
@@ -65,7 +65,7 @@ class EndpointSliceController(Controller):
         return [key for key in dict.fromkeys((*before, *now)) if changed or key not in before or key not in now]
 
     def _slice_changed(self, change: WatchEvent) -> None:
-        """A change by another client is reverted."""
+        """Revert a change by another client."""
         if self._writes:
             return
         for item in (change.object, change.previous):
@@ -126,7 +126,7 @@ class EndpointSliceController(Controller):
         self.client.patch(old, item.changed(metadata=changed), explain(old, item), verb="update")
 
     def _report_lost(self, service: Service, pod: Pod) -> None:
-        """Its node may come back."""
+        """Emit a warning and retry, as the node may come back."""
         metadata, node = service.metadata, pod.spec.node_name
         named = f"{metadata.namespace}/{metadata.name}"
         problem = f"skipping Pod {pod.metadata.name} for Service {named}: Node {node} Not Found"

@@ -1,4 +1,4 @@
-"""From a pod to an endpoint of a Service: its addresses, conditions and ports.
+"""Converts a pod to an endpoint of a Service: addresses, conditions, ports.
 
 Mirrors: endpointslice utils.go podToEndpoint, getEndpointPorts, FindPort, getEndpointAddresses; util
 controller_utils.go ShouldPodBeInEndpoints, podEndpointsChanged; endpointset.go hashEndpoint
@@ -24,7 +24,7 @@ def is_ready(pod: Pod) -> bool:
 
 
 def should_be_in_endpoints(pod: Pod) -> bool:
-    """From its first address on until it has ended. Whether it is ready, or is being deleted, are conditions."""
+    """Whether a pod is listed: from its first address until it terminates. Readiness and deletion are conditions."""
     return pod.status.phase not in TERMINAL_PHASES and bool(pod.status.pod_ip or pod.status.pod_ips)
 
 
@@ -46,13 +46,13 @@ def pod_to_endpoint(pod: Pod, node: Node | None, service: Service, address_type:
 def addresses_of(pod: Pod, address_type: str) -> tuple[str, ...]:
     version = 6 if address_type == "IPv6" else 4
     status = pod.status
-    ips = [item.ip for item in status.pod_ips] or ([status.pod_ip] if status.pod_ip else [])  # of an older kubelet
+    ips = [item.ip for item in status.pod_ips] or ([status.pod_ip] if status.pod_ip else [])  # set by older kubelets
     found = map(ipaddress.ip_address, ips)
     return tuple(sorted(str(address) for address in found if address.version == version))
 
 
 def endpoint_ports(service: Service, pod: Pod) -> tuple[EndpointPort, ...]:
-    """The ports of the Service as this pod has them; one whose name the pod does not have is left out."""
+    """The ports of the Service on this pod, without named ports that the pod lacks."""
     ports = []
     for port in service.spec.ports:
         number = find_port(pod, port)
@@ -63,7 +63,7 @@ def endpoint_ports(service: Service, pod: Pod) -> tuple[EndpointPort, ...]:
 
 
 def _port_order(port: EndpointPort) -> tuple[str, str, int]:
-    """Ports are compared in an order of their own (upstream: of their hashes)."""
+    """Sort key of ports (upstream sorts by hash)."""
     return port.name or "", port.protocol or "", port.port or 0
 
 
@@ -80,14 +80,14 @@ def find_port(pod: Pod, port: ServicePort) -> int | None:
 
 
 def endpoint_key(endpoint: Endpoint) -> EndpointKey:
-    """Endpoints with the same key are the same endpoint in another state."""
+    """Endpoints with the same key are versions of the same endpoint."""
     target = endpoint.target_ref
     named = ("", "") if target is None else (target.namespace, target.name)
     return tuple(sorted(endpoint.addresses)), endpoint.hostname or "", *named
 
 
 def is_same_state(one: Endpoint, other: Endpoint) -> bool:
-    """Of two endpoints with one key. Hints come from other providers."""
+    """Whether two endpoints with the same key are equal, ignoring hints, which other providers set."""
     return (one.node_name, one.zone, one.conditions, _without_version(one.target_ref)) == (
         other.node_name,
         other.zone,
@@ -101,7 +101,7 @@ def _without_version(target: ObjectReference | None) -> ObjectReference | None:
 
 
 def pod_endpoints_changed(old: Pod, new: Pod) -> bool:
-    """Whether the change may be one of an endpoint. Each write to a pod that is being deleted may."""
+    """Whether a pod update may change an endpoint. For a pod being deleted, every update counts."""
     if old.metadata.deletion_timestamp is not None or new.metadata.deletion_timestamp is not None:
         return True
     before, after = old.status, new.status

@@ -1,10 +1,10 @@
-"""The sentence in the trace that says why an EndpointSlice was written: which pods came, left or changed."""
+"""Trace text about an EndpointSlice write: which pods were added, removed or changed."""
 
 from __future__ import annotations
 
 from kubesim.api.workloads.services import Endpoint, EndpointSlice
 
-MOST = 3  # pods that are named
+MOST = 3  # maximum number of pods to list
 
 
 def explain(old: EndpointSlice | None, new: EndpointSlice) -> str:

@@ -1,7 +1,7 @@
 """The desired EndpointSlices of a Service, reusing existing ones where possible.
 
-Pure. An endpoint stays in its slice and at its position; new ones are appended to a slice with room for all of them,
-or create a new slice. Pods with other port numbers for a named port have slices of their own.
+Pure. An endpoint stays in its slice and at its position; new ones are appended to a slice with room for all of them, or
+create a new slice. Pods with different port numbers for a named port are in separate slices.
 
 Mirrors: endpointslice reconciler.go Reconcile, reconcileByAddressType, reconcileByPortMapping, finalize; utils.go
 newEndpointSlice, getSliceToFill, setEndpointSliceLabels
@@ -39,7 +39,7 @@ FindNode = Callable[[str], Node | None]
 
 @value_object
 class SliceChanges:
-    """`updated` have the names of slices that there are. `lost` are pods whose node does not exist: try again."""
+    """Writes to make. `updated` have the names of existing slices. `lost` are pods whose node does not exist: retry."""
 
     created: tuple[EndpointSlice, ...] = ()
     updated: tuple[EndpointSlice, ...] = ()
@@ -49,7 +49,7 @@ class SliceChanges:
 
 @value_object
 class PortGroup:
-    """The endpoints of the pods that have the same ports."""
+    """Endpoints of pods with the same ports."""
 
     ports: Ports
     endpoints: dict[EndpointKey, Endpoint]
@@ -57,7 +57,7 @@ class PortGroup:
 
 @value_object
 class WantedSlice:
-    """The endpoints of one address type by their ports."""
+    """Endpoints of one address type and one set of ports."""
 
     service: Service
     address_type: str
@@ -108,7 +108,7 @@ def has_cluster_ip(service: Service) -> bool:
 def _wanted_endpoints(
     service: Service, pods: Iterable[Pod], find_node: FindNode, address_type: str
 ) -> tuple[Mapping[PortsKey, PortGroup], list[Pod]]:
-    """The endpoints by their ports, and the pods whose node does not exist."""
+    """The endpoints by port group, and the pods whose node does not exist."""
     wanted: dict[PortsKey, PortGroup] = {}
     lost = []
     for pod in pods:
@@ -143,7 +143,7 @@ def _reconcile_address_type(wanted: WantedSlice, existing: list[EndpointSlice]) 
         deleted += changes.deleted
     for unwanted in by_ports.values():
         deleted += unwanted
-    if len(deleted) == len(existing) and not created:  # a Service has at least one slice, if necessary an empty one
+    if len(deleted) == len(existing) and not created:  # a Service has at least one slice, even an empty one
         placeholder = new_endpoint_slice(wanted.service, (), wanted.address_type)
         if len(deleted) == 1 and _is_placeholder(deleted[0], placeholder):
             deleted = []
@@ -160,7 +160,7 @@ def _is_placeholder(item: EndpointSlice, placeholder: EndpointSlice) -> bool:
 def _reuse(
     service: Service, created: list[EndpointSlice], updated: list[EndpointSlice], deleted: list[EndpointSlice]
 ) -> SliceChanges:
-    """A slice that would be deleted becomes the one that would be created."""
+    """Reuse a slice that would be deleted for one that would be created."""
     kept = []
     for item in deleted:
         if created and is_owned_by(item, service):
@@ -176,7 +176,7 @@ def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[Endpo
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []
     deleted: list[EndpointSlice] = []
-    # 1. Remove the endpoints that are not wanted any more, and update the others.
+    # 1. Remove unwanted endpoints and update the others.
     for item in existing:
         kept = _kept_endpoints(item, remaining)
         labels = slice_labels(wanted.service)
@@ -188,10 +188,10 @@ def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[Endpo
             changed.append(new if is_same else new.changed(endpoints=tuple(kept)))
         else:
             unchanged.append(item)
-    # 2. Fill the slices that are written anyway, the fullest first.
+    # 2. Fill the slices that are written anyway, fullest first.
     changed.sort(key=lambda item: -len(item.endpoints))
     changed = [_filled(item, remaining, wanted.limit) for item in changed]
-    # 3. Put the rest into one other slice if it has room for all, or into new ones.
+    # 3. Put the rest into another slice with room for all, or into new ones.
     created: list[EndpointSlice] = []
     while remaining:
         target = slice_to_fill(unchanged, len(remaining), wanted.limit) if len(remaining) < wanted.limit else None
@@ -205,7 +205,7 @@ def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[Endpo
 
 
 def _kept_endpoints(item: EndpointSlice, remaining: dict[EndpointKey, Endpoint]) -> list[Endpoint]:
-    """Those that stay, in their newest state; they are no longer among the remaining ones."""
+    """The endpoints that stay, updated. They are removed from the remaining ones."""
     kept = []
     for endpoint in item.endpoints:
         found = remaining.pop(endpoint_key(endpoint), None)
@@ -220,7 +220,7 @@ def _filled(item: EndpointSlice, remaining: dict[EndpointKey, Endpoint], limit: 
 
 
 def slice_to_fill(slices: Iterable[EndpointSlice], count: int, limit: int) -> EndpointSlice | None:
-    """The slice that is closest to full when this many endpoints are added, if any has room and something in it."""
+    """The slice that is fullest after adding this many endpoints; None if no used slice has room."""
     best, room = None, limit
     for item in slices:
         left = limit - (count + len(item.endpoints))
@@ -242,11 +242,11 @@ def new_endpoint_slice(service: Service, ports: Ports, address_type: str) -> End
         ),
         address_type=address_type,
     )
-    return empty.changed(ports=ports) if ports else empty  # without any they are null
+    return empty.changed(ports=ports) if ports else empty  # nil slice: null in JSON
 
 
 def slice_labels(service: Service) -> dict[str, str]:
-    """Those of the Service, and the controller's own."""
+    """The Service's labels and the controller's own."""
     labels = _own_labels(service.metadata.labels)
     if not has_cluster_ip(service):
         labels[HEADLESS] = ""

@@ -1,7 +1,8 @@
-"""The annotation endpoints.kubernetes.io/last-change-trigger-time: when the change came that a slice was written for.
+"""The annotation endpoints.kubernetes.io/last-change-trigger-time: the time of the change that caused a slice to be
+written.
 
-It is the earliest new transition of a pod's Ready condition, or the creation of the Service. A change of neither (a pod
-that got its address, or was deleted) has no time, and takes the annotation away.
+It is the earliest new transition of a pod's Ready condition, or the creation of the Service. Other changes (a pod got
+its address, or was deleted) have no time and remove the annotation.
 
 Mirrors: endpointslice/util trigger_time_tracker.go ComputeEndpointLastChangeTriggerTime
 """
@@ -21,12 +22,12 @@ TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
 @part
 class TriggerTimes:
-    """The times that the last sync of each Service saw."""
+    """The times seen by the last sync of each Service."""
 
     _pods: dict[Key, Mapping[str, str]] = field(default_factory=dict)
 
     def compute(self, service: Service, pods: Iterable[Pod]) -> str:
-        """The time to write; empty if there is none."""
+        """The trigger time to write; empty if there is none."""
         key = service.metadata.namespace, service.metadata.name
         before = self._pods.get(key)
         now = {pod.metadata.name: time for pod in pods if (time := _ready_since(pod))}

@@ -1,1 +1,1 @@
-"""The garbage collector, which deletes objects whose owners are gone, and the deletion of namespaces."""
+"""The garbage collector, which deletes objects whose owners are gone, and the namespace controller."""

@@ -1,5 +1,4 @@
-"""The garbage collector: objects whose owners are all gone are deleted; an owner that is deleted in the foreground
-waits for its dependents; one that is deleted with Orphan releases them first.
+"""The garbage collector: deletes objects whose owners are all gone, and handles foreground deletion and orphaning.
 
 It starts with the first object that has an owner or a finalizer, and watches every kind but Event.
 
@@ -28,7 +27,7 @@ ATTEMPT_TO_DELETE, ATTEMPT_TO_ORPHAN = "delete", "orphan"
 
 
 class GarbageCollector(Controller):
-    """The keys of its queue are what to attempt, and the uid of the object."""
+    """A queue key is an attempt and the uid of an object."""
 
     name = "garbage-collector-controller"
 
@@ -136,7 +135,7 @@ class GarbageCollector(Controller):
             self._delete(obj, action.delete, bool(references.waiting))
 
     def _is_misplaced(self, obj: ApiObject, dangling: tuple[OwnerReference, ...]) -> bool:
-        """An object without a namespace cannot have an owner in one: then nothing is done."""
+        """Whether a cluster-scoped object names a namespaced owner, which is invalid and ignored."""
         return not obj.metadata.namespace and any(resource_of(o.kind).namespaced for o in dangling)
 
     def _delete(self, obj: ApiObject, policy: Policy, owner_waits: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the garbage collector does with an object, from its owner references and its dependents.
+"""Decides how to handle an object, from its owner references and dependents.
 
 Pure.
 
@@ -21,7 +21,9 @@ Policy = Literal["Background", "Foreground", "Orphan"]
 
 @value_object
 class References:
-    """`solid`: the owner exists. `dangling`: it is not. `waiting`: it waits for its dependents to be deleted."""
+    """Owner references: `solid`: the owner exists. `dangling`: it does not. `waiting`: it is being deleted in the
+    foreground.
+    """
 
     solid: tuple[OwnerReference, ...] = ()
     dangling: tuple[OwnerReference, ...] = ()
@@ -30,9 +32,10 @@ class References:
 
 @value_object
 class GarbageAction:
-    """`release`: owners whose references are removed. `delete`: how to delete the object, after its references have
-    stopped to block their owners if `unblock` is set. `finished`: it no longer has to wait for dependents. `visit`:
-    dependents to look at."""
+    """Steps for one object. `release`: owners to remove from its references. `delete`: how to delete it; with
+    `unblock`, its references first stop blocking their owners. `finished`: it no longer waits for dependents. `visit`:
+    dependents to process.
+    """
 
     release: tuple[str, ...] = ()
     delete: Policy | None = None
@@ -62,7 +65,7 @@ def classify_references(obj: ApiObject, find_owner: FindOwner) -> References:
 
 
 def blocking_dependents(obj: ApiObject, dependents: Sequence[ApiObject]) -> list[ApiObject]:
-    """Those whose reference has blockOwnerDeletion."""
+    """Dependents whose reference has blockOwnerDeletion."""
     uid = obj.metadata.uid
     return [
         dependent
@@ -82,7 +85,7 @@ def decide(obj: ApiObject, references: References, dependents: Sequence[ApiObjec
     if references.solid:
         return GarbageAction(release=tuple(o.uid for o in (*references.dangling, *references.waiting)))
     if references.waiting and dependents:
-        # An owner that waits for this object, and a dependent that waits for its own: there may be a cycle.
+        # An owner waits for this object, which waits for its own dependents: there may be a cycle.
         unblock = any(is_deleting_dependents(item) for item in dependents)
         return GarbageAction(delete="Foreground", unblock=unblock)
     if ORPHAN in obj.metadata.finalizers:

@@ -1,6 +1,6 @@
-"""`DependencyGraph`: which objects name an object as their owner, of all kinds.
+"""`DependencyGraph`: the dependents of each object, across all kinds.
 
-Mirrors: pkg/controller/garbagecollector/graph_builder.go, as far as the store can be queried instead
+Mirrors: pkg/controller/garbagecollector/graph_builder.go, the part that the store does not provide
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ ObjectKey = tuple[str, str, str]  # kind, namespace, name
 
 
 class DependencyGraph:
-    """It follows the store, but holds only objects that have owners or wait for their dependents."""
+    """Dependents by owner uid. It holds only objects that have owners or wait for their dependents."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._keys: dict[str, ObjectKey] = {}  # by uid
-        self._dependents: defaultdict[str, dict[str, None]] = defaultdict(dict)  # uids by the uid of an owner
+        # uids of dependents by uid of the owner
+        self._dependents: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def hold(self, obj: ApiObject) -> None:
         self._keys[obj.metadata.uid] = (obj.kind, obj.metadata.namespace, obj.metadata.name)
@@ -37,7 +38,7 @@ class DependencyGraph:
                 del self._dependents[reference.uid]
 
     def remove(self, obj: ApiObject) -> list[ApiObject]:
-        """Take an object that is gone out of the graph; returns its dependents."""
+        """Remove an object; returns its dependents."""
         for reference in obj.metadata.owner_references:
             self.discard(obj, reference)
         left = self.dependents(obj.metadata.uid)
@@ -51,19 +52,19 @@ class DependencyGraph:
         return found if found is not None and found.metadata.uid == uid else None
 
     def dependents(self, uid: str) -> list[ApiObject]:
-        """In the order in which they came."""
+        """The dependents in order of creation."""
         found = (self.find(dependent) for dependent in self._dependents.get(uid, ()))
         return [obj for obj in found if obj is not None]
 
     def owner(self, obj: ApiObject, reference: OwnerReference) -> ApiObject | None:
-        """The object that a reference names: of its kind, with its name, beside the object or without a namespace."""
+        """The object that a reference names, in the same namespace or cluster-scoped."""
         namespace = obj.metadata.namespace if resource_of(reference.kind).namespaced else ""
         found = self._store.find(reference.kind, namespace, reference.name)
-        if found is None and namespace:  # kinds that are not declared may have no namespace
+        if found is None and namespace:  # undeclared kinds may be cluster-scoped
             found = self._store.find(reference.kind, "", reference.name)
         return found if found is not None and found.metadata.uid == reference.uid else None
 
     def is_elsewhere(self, obj: ApiObject, reference: OwnerReference) -> bool:
-        """Whether the owner is in another namespace, where it cannot be one."""
+        """Whether the owner exists in another namespace, which makes the reference invalid."""
         others = self._store.list(reference.kind)
         return any(o.metadata.uid == reference.uid and o.metadata.namespace != obj.metadata.namespace for o in others)

@@ -1,4 +1,4 @@
-"""The deletion of a namespace: its pods are deleted first, then everything else, then the namespace.
+"""Deletes the contents of a namespace: pods first, then everything else, then the namespace.
 
 Mirrors: pkg/controller/namespace/namespace_controller.go; deletion/namespaced_resources_deleter.go deleteAllContent,
 finalizeNamespace; deletion/status_condition_utils.go
@@ -22,7 +22,7 @@ from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.values import value_object
 
-GRACE_PERIOD = 5 * SECOND  # before anything is deleted
+GRACE_PERIOD = 5 * SECOND  # delay before the first deletion
 FINALIZER_ESTIMATE_S = 15
 FINALIZER = "kubernetes"
 _OK = {
@@ -44,7 +44,7 @@ Failures = dict[str, tuple[str, str]]  # condition -> reason and message
 
 @value_object
 class Remaining:
-    """The kinds that still have objects after all were deleted. `problem`: it should have been removed immediately."""
+    """Kinds that still have objects after the deletion. `problem`: the error if they should have been gone."""
 
     kind: str
     count: int
@@ -133,7 +133,7 @@ def _finalizers(namespace: ApiObject) -> list[str]:
 
 
 def graceful_estimate_s(objects: Iterable[ApiObject]) -> int:
-    """The longest grace period of the pods that have not ended."""
+    """The longest grace period of the pods that have not terminated."""
     pods = (obj for obj in objects if isinstance(obj, Pod) and obj.status.phase not in TERMINAL_PHASES)
     return max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
 

@@ -1,1 +1,1 @@
-"""The Job controller, and the one that deletes finished Jobs after their time to live."""
+"""The Job controller, and the TTL controller that deletes finished Jobs."""

@@ -1,6 +1,6 @@
-"""The Job controller: runs pods until enough of them have succeeded, or too many have failed.
+"""The Job controller: runs pods until enough have succeeded or too many have failed.
 
-Changes of pods and of the Job's own status are collected for 1 s; a change of its spec is acted on immediately.
+Changes of pods and of the Job's own status are batched for 1 s; a change of its spec is handled immediately.
 
 Mirrors: pkg/controller/job/job_controller.go
 """
@@ -29,7 +29,7 @@ from kubesim.cluster.store.selectors import selector_from
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 
-_API_BACKOFF, _MAX_API_BACKOFF = SECOND, 60 * SECOND  # after a sync that failed
+_API_BACKOFF, _MAX_API_BACKOFF = SECOND, 60 * SECOND  # retry delay of a failed sync
 
 
 class JobController(Controller):
@@ -40,7 +40,7 @@ class JobController(Controller):
         self.queue.retry, self.queue.longest_retry = _API_BACKOFF, _MAX_API_BACKOFF
         self._pods = context.owned("Pod")
         self._orphans = OrphanPods(context, self.client)
-        self._backoff: dict[str, BackoffRecord] = {}  # by the uid of the Job
+        self._backoff: dict[str, BackoffRecord] = {}  # by uid of the Job
         self.store.watch("Job", self._job_changed)
         self.store.watch("Pod", self._pod_changed)
         for job in self.store.list("Job"):
@@ -93,7 +93,7 @@ class JobController(Controller):
             self._orphans.add(pod)
 
     def _enqueue_selecting(self, pod: Pod) -> None:
-        """Jobs that may adopt this pod."""
+        """Sync Jobs that may adopt this pod."""
         for job in self.store.list("Job", pod.metadata.namespace):
             if isinstance(job, Job) and selector_from(job.spec.selector).matches(pod.metadata.labels):
                 self.enqueue(job, after=SYNC_JOB_BATCH_PERIOD)
@@ -122,7 +122,7 @@ class JobController(Controller):
             raise problem
 
     def _claimed(self, job: Job) -> list[Pod]:
-        """The pods of the Job. It counts also those that it adopts."""
+        """The pods of the Job, including adopted ones."""
 
         def set_owners(pod: ApiObject, owners: tuple[OwnerReference, ...]) -> ApiObject:
             adopted = len(owners) > len(pod.metadata.owner_references)
@@ -147,7 +147,7 @@ class JobController(Controller):
             self.client.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 
     def _create(self, job: Job, plan: SyncPlan) -> tuple[int, ApiError | None]:
-        """How many pods were created, and why not all."""
+        """The number of created pods, and the first error."""
         indexes = iter(plan.changes.create)
 
         def create() -> None:

@@ -1,4 +1,4 @@
-"""The pods that a Job creates from its template; those of an Indexed Job know their index.
+"""The pods that a Job creates from its template, with the completion index of an Indexed Job.
 
 Mirrors: pkg/controller/job/job_controller.go manageJob; indexed_job_utils.go addCompletionIndexEnvVariables,
 podGenerateNameWithIndex, getNewIndexFailureCounts
@@ -19,12 +19,12 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
 from kubesim.cluster.controllers.job.outcome.policies import match_pod_failure_policy
 from kubesim.cluster.controllers.pods import pod_from_template
 
-_PREFIX_MAX = 58  # a name has 63 characters, and the suffix 5
+_PREFIX_MAX = 58  # maximum name length minus the suffix
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 
 def new_pod(job: Job, index: int | None, replaced: Pod | None = None) -> Pod:
-    """`replaced` is the failed pod whose count of failures the new one takes over."""
+    """The new pod. `replaced` is the failed pod whose failure count it inherits."""
     pod = pod_from_template(job.spec.template, job)
     finalizers = pod.metadata.finalizers
     if TRACKING_FINALIZER not in finalizers:
@@ -52,7 +52,7 @@ def _with_index(pod: Pod, job: Job, index: int, replaced: Pod | None) -> Pod:
 
 
 def _generate_name(name: str, index: int) -> str:
-    """The index stays readable in a long name."""
+    """A generateName that keeps the index when truncated."""
     suffix = f"-{index}-"
     return name[: _PREFIX_MAX - len(suffix)] + suffix
 

@@ -1,4 +1,4 @@
-"""Removes the tracking finalizer from pods that no Job counts any more, so that they can be deleted.
+"""Removes the tracking finalizer from pods that no Job tracks any more, so that they can be deleted.
 
 Such a pod has no controller, or its Job is gone or finished.
 
@@ -17,7 +17,7 @@ from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.controllers.queue import KeyQueue
 from kubesim.cluster.store.store import Key, Store
 
-JOB_CONTROLLER = "kubernetes.io/job-controller"  # the value of managedBy that means this controller
+JOB_CONTROLLER = "kubernetes.io/job-controller"  # the value of managedBy for this controller
 
 
 def is_managed_elsewhere(job: Job) -> bool:
@@ -25,7 +25,7 @@ def is_managed_elsewhere(job: Job) -> bool:
 
 
 def controlling_job(store: Store, pod: Pod) -> Job | None:
-    """The Job that controls a pod, if it still exists."""
+    """The Job that controls a pod; None if it does not exist."""
     owner = controller_of(pod)
     if owner is None or owner.kind != "Job":
         return None
@@ -34,7 +34,7 @@ def controlling_job(store: Store, pod: Pod) -> Job | None:
 
 
 def untracked(client: ControllerClient, store: Store, pod: Pod, why: str) -> None:
-    """Write a pod, as it is now, without its tracking finalizer; this may delete it."""
+    """Write the pod without its tracking finalizer. A pod being deleted may disappear."""
     current = store.find("Pod", pod.metadata.namespace, pod.metadata.name)
     if not isinstance(current, Pod) or current.metadata.uid != pod.metadata.uid:
         return
@@ -44,7 +44,7 @@ def untracked(client: ControllerClient, store: Store, pod: Pod, why: str) -> Non
 
 
 class OrphanPods:
-    """A queue of pods beside that of the Jobs."""
+    """The queue of orphan pods."""
 
     def __init__(self, context: ControllerContext, client: ControllerClient) -> None:
         self._store = context.store

@@ -1,6 +1,6 @@
-"""What one sync of a Job does: which pods it deletes or creates, the new status, and the time of the next sync.
+"""Plans one sync of a Job: pods to delete or create, the new status, and the time of the next sync.
 
-Pure: a Job, its pods, the record of failures and the time in; a `SyncPlan` out.
+Pure: a Job, its pods, the back-off record and the time in; a `SyncPlan` out.
 
 Mirrors: pkg/controller/job/job_controller.go syncJob, manageJob, getPodCreationInfoForIndependentIndexes;
 indexed_job_utils.go firstPendingIndexes
@@ -34,16 +34,16 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
 )
 from kubesim.values import replace, value_object
 
-SYNC_JOB_BATCH_PERIOD = SECOND  # how long changes of pods are collected
+SYNC_JOB_BATCH_PERIOD = SECOND  # batch period of pod changes
 MAX_CREATE_DELETE_PER_SYNC = 500
 
 
 @value_object
 class PodChanges:
-    """The pods that a sync deletes, or the indexes for which it creates pods (None: a pod without an index).
+    """The pods to delete, or the indexes for which to create pods (None: a pod without an index).
 
-    `untrack`: pods that are deleted give up their finalizer first, so that they do not count as failed.
-    `wait`: how long creating waits.
+    `untrack`: remove the finalizer of deleted pods first, so that they do not count as failed. `wait`: delay of the
+    creation.
     """
 
     why: str = ""
@@ -58,7 +58,9 @@ NO_CHANGES = PodChanges()
 
 @value_object
 class SyncPlan:
-    """`job` has the status as the sync found it, with a start time; `suspend_event` is the reason of an Event."""
+    """The plan. `job` has its status from the start of the sync, with a start time. `suspend_event` is the reason of an
+    Event.
+    """
 
     job: Job
     counts: JobCounts
@@ -101,7 +103,7 @@ def _earliest(left: int | None, wait: int) -> int | None:
 
 
 def _with_suspension(plan: SyncPlan, now: int) -> SyncPlan:
-    """A Job that is suspended has no start time; one that is resumed starts again."""
+    """Clear the start time of a suspended Job, and set it again on resume."""
     if is_suspended(plan.job.spec):
         condition = new_condition(SUSPENDED, "True", "JobSuspended", "Job suspended", now)
         start, event = None, "Suspended"
@@ -137,7 +139,7 @@ def _manage(job: Job, counts: JobCounts, now: int) -> PodChanges:
 
 
 def _wanted_active(job: Job, counts: JobCounts) -> int:
-    """Without a number of completions, no pod is created once one has succeeded."""
+    """The desired number of active pods. Without `completions`, no pod is created after the first success."""
     parallelism, completions = job.spec.parallelism or 0, job.spec.completions
     if completions is None:
         return len(counts.active) if counts.succeeded else parallelism
@@ -172,5 +174,5 @@ def _first_pending_indexes(job: Job, counts: JobCounts, count: int) -> list[int]
 
 
 def ready_after(plan: SyncPlan) -> int:
-    """Ready pods that are left when the plan has been carried out."""
+    """The number of ready pods after the plan."""
     return plan.counts.ready - sum(map(is_ready, plan.changes.delete))

@@ -1,11 +1,11 @@
-"""How the end of a pod gets into the status of its Job, exactly once.
+"""Adds the end of each pod to the Job's status exactly once.
 
-1. The status names the pod among those that are not counted yet.
-2. The pod gives up its finalizer.
-3. The status counts the pod and names it no longer.
+1. The status lists the pod as uncounted.
+2. The pod loses its finalizer.
+3. The status counts the pod and no longer lists it.
 
-If the controller stops in between, the next sync sees how far it came. The conditions that end the Job are written on
-the way: the first with step 1, the last with step 3.
+If the controller stops in between, the next sync continues. The conditions that end the Job are written on the way: the
+first with step 1, the last with step 3.
 
 Mirrors: pkg/controller/job/job_controller.go trackJobStatusAndRemoveFinalizers, canRemoveFinalizer,
 flushUncountedAndRemoveFinalizers, cleanUncountedPodsWithoutFinalizers, enactJobFinished
@@ -43,7 +43,7 @@ MAX_UNCOUNTED_PODS = 500
 
 @value_object
 class Tracking:
-    """The three writes; None where nothing changes. `finished` is the condition with which the Job has ended."""
+    """The three writes; None where nothing changes. `finished` is the final condition of the Job."""
 
     before: JobStatus | None
     untrack: tuple[Pod, ...]
@@ -53,7 +53,7 @@ class Tracking:
 
 @value_object
 class _Ended:
-    """Pods that have ended, and what the status gets of them."""
+    """Terminated pods, and the resulting status fields."""
 
     pods: tuple[Pod, ...]
     succeeded: tuple[str, ...]
@@ -63,7 +63,7 @@ class _Ended:
 
 
 def track(plan: SyncPlan, active: int, now: int) -> Tracking:
-    """`active` is the number of pods that are active after the sync has created and deleted some."""
+    """Plan the writes. `active` is the number of active pods after this sync."""
     job, old = plan.job, plan.job.status
     terminating = plan.counts.terminating + len(plan.changes.delete)
     tracked = {pod.metadata.uid for pod in plan.counts.pods if has_tracking_finalizer(pod)}
@@ -90,7 +90,7 @@ def track(plan: SyncPlan, active: int, now: int) -> Tracking:
 
 
 def _without_counted(status: JobStatus, tracked: set[str]) -> JobStatus:
-    """Pods that have given up their finalizer are counted."""
+    """Count the pods that have lost their finalizer."""
     uncounted = status.uncounted_terminated_pods or NONE_UNCOUNTED
     succeeded = tuple(uid for uid in uncounted.succeeded if uid in tracked)
     failed = tuple(uid for uid in uncounted.failed if uid in tracked)
@@ -129,8 +129,7 @@ def _ended(plan: SyncPlan, status: JobStatus) -> _Ended:
 
 
 def _can_untrack(plan: SyncPlan, pod: Pod) -> bool:
-    """The Job ends or is deleted, the pod has succeeded, or it has failed and its failure does not need to be
-    counted."""
+    """Whether the finalizer can be removed: the Job ends, the pod succeeded, or its failure need not be counted."""
     job = plan.job
     if job.metadata.deletion_timestamp is not None or plan.finished is not None or pod.status.phase == SUCCEEDED:
         return True
@@ -141,7 +140,7 @@ def _can_untrack(plan: SyncPlan, pod: Pod) -> bool:
 
 
 def _counts_as_failed(plan: SyncPlan, pod: Pod) -> bool:
-    """When a Job fails, every pod that has not succeeded has failed."""
+    """Whether a pod counts as failed: when a Job fails, every pod that has not succeeded does."""
     job = plan.job
     fails = plan.finished is not None and plan.finished.type != SUCCESS_CRITERIA_MET
     if not is_pod_failed(pod, job.spec) and not fails:
@@ -165,7 +164,7 @@ def _with_indexes(status: JobStatus, plan: SyncPlan, new: tuple[int, ...]) -> Jo
 
 
 def _conditions(job: Job, finished: JobCondition | None, now: int) -> tuple[JobCondition | None, JobCondition | None]:
-    """The condition to add first, unless the Job has it, and the one with which the Job ends."""
+    """The condition to add first, unless present, and the final condition."""
     if finished is None:
         return None, None
     if finished.type == FAILED:

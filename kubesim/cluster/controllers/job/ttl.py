@@ -49,7 +49,7 @@ class TTLAfterFinishedController(Controller):
 
 
 def expires_at(job: Job) -> int | None:
-    """None: the Job has no time to live, has not finished, or is being deleted already."""
+    """When the Job expires. None: it has no TTL, has not finished, or is being deleted."""
     ttl, end = job.spec.ttl_seconds_after_finished, finished_type(job)
     if ttl is None or not end or job.metadata.deletion_timestamp is not None:
         return None

@@ -1,5 +1,5 @@
-"""The cluster's view of whether its nodes are well: a node that falls silent becomes Unknown, its pods not ready; nodes
-that are not ready get NoExecute taints, unless so many are that the fault is likely elsewhere.
+"""The node lifecycle controller: marks a node without a heartbeat Unknown and its pods not ready, and adds NoExecute
+taints to nodes that are not ready, unless too many are.
 
 Mirrors: pkg/controller/nodelifecycle/node_lifecycle_controller.go monitorNodeHealth, tryUpdateNodeHealth,
 processTaintBaseEviction, doNoExecuteTaintingPass, handleDisruption, ComputeZoneState; pkg/controller/util/node
@@ -25,9 +25,9 @@ from kubesim.concurrency import Ticker
 from kubesim.concurrency.token_bucket import TokenBucket
 
 MONITOR_PERIOD = 5 * SECOND
-GRACE_PERIOD = 50 * SECOND  # how long a node may be silent
-EVICTION_QPS = 0.1  # nodes a second and zone
-UNHEALTHY_ZONE = 0.55  # of the nodes of a zone, and more than two
+GRACE_PERIOD = 50 * SECOND  # how long a node may miss heartbeats
+EVICTION_QPS = 0.1  # nodes per second and zone
+UNHEALTHY_ZONE = 0.55  # fraction of a zone's nodes, if more than two
 LARGE_ZONE = 50
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
@@ -61,10 +61,10 @@ def zone_states(nodes: Iterable[Node]) -> Mapping[str, ZoneState]:
 
 
 def nodes_to_taint(nodes: Iterable[Node]) -> dict[str, str]:
-    """Which taint the nodes that are not ready should get, by their names.
+    """The NoExecute taint of each node that is not ready, by name.
 
-    None if no node is ready at all: then it is rather the controller that is cut off. No pods are evicted from a small
-    zone in which most nodes are not ready, either.
+    None if no node is ready, as the controller itself is probably disconnected. A small zone with mostly unready nodes
+    evicts no pods either.
     """
     nodes = list(nodes)
     states, sizes = zone_states(nodes), Counter(map(zone_of, nodes))
@@ -80,7 +80,7 @@ def nodes_to_taint(nodes: Iterable[Node]) -> dict[str, str]:
 
 
 def with_no_execute_taint(node: Node, key: str | None, now: int) -> Node:
-    """The node with this one of the two taints, or with neither."""
+    """The node with this taint instead of the other NoExecute taint; None removes both."""
     if _own_taints(node) == ([key] if key else []):
         return node
     kept = [t for t in node.spec.taints if t.effect != NO_EXECUTE or t.key not in (NOT_READY, UNREACHABLE)]
@@ -95,23 +95,23 @@ def _own_taints(node: Node) -> list[str]:
 
 
 class NodeMonitor:
-    """Active from its creation; nodes notify it when they fall silent, and when they report again."""
+    """The controller. Nodes notify it when they stop and resume reporting."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = clock = context.clock
         self._store = store = context.store
         self._client = ControllerClient(context, "node-controller")
-        self._silent: dict[str, int | None] = {}  # when the last sign of life was noticed; None: given up
+        self._silent: dict[str, int | None] = {}  # when the last heartbeat was noticed; None: already Unknown
         self._limits: dict[str, TokenBucket] = {}
-        self._waiting: dict[str, int] = {}  # nodes to taint, and when
-        self._ready_changed = False  # of some node, since all were checked
+        self._waiting: dict[str, int] = {}  # nodes to taint, with their due time
+        self._ready_changed = False  # a node changed since the last pass
         self._ticker = Ticker(clock, "node monitor", MONITOR_PERIOD, late=False)
         self._ticker.on_tick = self._monitor_node_health
         self._started = clock.now()
         store.watch("Node", self._node_changed)
 
     def _monitor_node_health(self, now: int) -> int:
-        """Give up nodes that have been silent for too long, and taint those that are not ready."""
+        """Mark silent nodes Unknown, and taint nodes that are not ready."""
         noticed = {name: moment for name, moment in self._silent.items() if moment is not None}
         lost = [name for name, moment in noticed.items() if now > moment + GRACE_PERIOD]
         for name in lost:
@@ -126,8 +126,8 @@ class NodeMonitor:
 
     # -- silence ------------------------------------------------------------------------------------------------
 
-    def fell_silent(self, name: str, last_report: int) -> None:
-        """The first tick after the last sign of life has noticed it."""
+    def stopped_reporting(self, name: str, last_report: int) -> None:
+        """A node stopped reporting. The next tick records its last heartbeat."""
         periods = -(-(last_report - self._started) // MONITOR_PERIOD)
         self._silent.setdefault(name, self._started + periods * MONITOR_PERIOD)
 
@@ -158,7 +158,7 @@ class NodeMonitor:
             self._mark_pods_not_ready(name)
 
     def _mark_pods_not_ready(self, name: str) -> None:
-        """Their kubelet cannot say so itself."""
+        """Set Ready to False, as the kubelet cannot."""
         for pod in self._store.list("Pod"):
             if not isinstance(pod, Pod) or pod.spec.node_name != name:
                 continue
@@ -185,14 +185,14 @@ class NodeMonitor:
             key, name = wanted.get(node.metadata.name), node.metadata.name
             if key is None:
                 self._waiting.pop(name, None)
-            if key is None or _own_taints(node):  # added, removed or replaced in one step
+            if key is None or _own_taints(node):  # added, removed or replaced in one write
                 self._taint(name, key)
             elif name not in self._waiting:
                 self._waiting[name] = self._turn(zone_of(node))
                 self._clock.call_at(self._waiting[name], self._turn_has_come, name)
 
     def _turn(self, zone: str) -> int:
-        """Nodes of a zone are tainted one after the other, slowly."""
+        """When the node's turn comes: taints are rate-limited per zone."""
         now = self._clock.now()
         return now + self._limits.setdefault(zone, TokenBucket(EVICTION_QPS, 1)).reserve(now)
 

@@ -1,6 +1,6 @@
-"""The taints that follow from a node's conditions, as the cluster's node lifecycle controller keeps them.
+"""Maintains the NoSchedule taints that follow from a node's conditions, as the node lifecycle controller does.
 
-It stands beside the kubelets. Only the taints that keep new pods away are kept; nothing is evicted for a taint.
+It belongs to the cluster, not to a kubelet. Nothing is evicted for these taints.
 
 Mirrors: pkg/controller/nodelifecycle/node_lifecycle_controller.go doNoScheduleTaintingPass
 """
@@ -14,7 +14,7 @@ from kubesim.api.timestamps import MILLISECOND, format_time
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
-DELAY = 5 * MILLISECOND  # from the watch to the write
+DELAY = 5 * MILLISECOND  # between the watch event and the write
 NO_SCHEDULE = "NoSchedule"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 # condition -> its status -> the taint
@@ -29,7 +29,7 @@ _KEYS = {UNSCHEDULABLE, *(key for taints in CONDITION_TAINTS.values() for key in
 
 
 def taints_of_conditions(node: Node) -> list[str]:
-    """The keys of the taints that the node should have."""
+    """The keys of the taints for the node's conditions."""
     wanted = [
         key
         for condition in node.status.conditions
@@ -39,7 +39,7 @@ def taints_of_conditions(node: Node) -> list[str]:
 
 
 def with_taints(node: Node, now: int) -> Node:
-    """The node with the taints that follow from its conditions, and without those that do not; others stay."""
+    """The node with the taints for its conditions; taints from other writers stay."""
     wanted = taints_of_conditions(node)
     kept = [t for t in node.spec.taints if t.effect != NO_SCHEDULE or t.key not in _KEYS or t.key in wanted]
     known = {taint.key for taint in kept if taint.effect == NO_SCHEDULE}
@@ -49,7 +49,7 @@ def with_taints(node: Node, now: int) -> Node:
 
 
 class NodeTaints:
-    """Works from when it is created."""
+    """The controller; active from creation."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock

@@ -1,7 +1,7 @@
-"""Pod garbage collection: pods of nodes that do not exist, pods that end without ever having had a node, pods that end
-on a node that is out of service, and the oldest of too many pods that have ended.
+"""Pod garbage collection: deletes pods of missing nodes, terminated pods that never had a node, terminating pods on an
+out-of-service node, and the oldest terminated pods beyond the threshold.
 
-The controller checks every 20 s. Here it looks only if there is something to find.
+The real controller checks every 20 s. This one checks only when there is something to find.
 
 Mirrors: pkg/controller/podgc/gc_controller.go
 """
@@ -29,8 +29,8 @@ NODE_IS_GONE = "its node does not exist"
 
 
 @value_object
-class Doomed:
-    """A pod to delete by force."""
+class PodDeletion:
+    """A pod to delete forcefully."""
 
     pod: Pod
     why: str
@@ -40,38 +40,38 @@ def is_terminated(pod: Pod) -> bool:
     return pod.status.phase not in ("Pending", "Running", "Unknown")
 
 
-def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[Doomed]:
-    """Evicted pods are deleted first, then the oldest."""
+def too_many_terminated(pods: Iterable[Pod], threshold: int) -> list[PodDeletion]:
+    """The terminated pods beyond the threshold: evicted ones first, then the oldest."""
     ended = [pod for pod in pods if is_terminated(pod)]
     count = len(ended) - threshold
     if threshold <= 0 or count <= 0:
         return []
     ended.sort(key=lambda pod: (not _is_evicted(pod), pod.metadata.creation_timestamp or "", pod.metadata.name))
-    return [Doomed(pod, f"more than {threshold} pods have ended") for pod in ended[:count]]
+    return [PodDeletion(pod, f"more than {threshold} pods have ended") for pod in ended[:count]]
 
 
 def _is_evicted(pod: Pod) -> bool:
     return pod.status.phase == "Failed" and pod.status.reason == "Evicted"
 
 
-def terminating_out_of_service(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[Doomed]:
+def terminating_out_of_service(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[PodDeletion]:
     return [
-        Doomed(pod, f"the pod is being deleted, and its node {pod.spec.node_name} is out of service")
+        PodDeletion(pod, f"the pod is being deleted, and its node {pod.spec.node_name} is out of service")
         for pod in pods
         if pod.metadata.deletion_timestamp is not None and is_out_of_service(nodes.get(pod.spec.node_name))
     ]
 
 
 def is_out_of_service(node: Node | None) -> bool:
-    """It is not ready, and has the out-of-service taint."""
+    """Whether the node is not ready and has the out-of-service taint."""
     if node is None or not any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints):
         return False
     return not any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
 
 
-def unscheduled_terminating(pods: Iterable[Pod]) -> list[Doomed]:
+def unscheduled_terminating(pods: Iterable[Pod]) -> list[PodDeletion]:
     return [
-        Doomed(pod, "the pod is being deleted, and no kubelet has it")
+        PodDeletion(pod, "the pod is being deleted, and no kubelet has it")
         for pod in pods
         if pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
     ]
@@ -81,19 +81,19 @@ def missing_nodes(pods: Iterable[Pod], nodes: Mapping[str, Node]) -> list[str]:
     return list(dict.fromkeys(pod.spec.node_name for pod in pods if pod.spec.node_name not in ("", *nodes)))
 
 
-def orphaned(pods: Iterable[Pod], gone: Sequence[str]) -> list[Doomed]:
-    return [Doomed(pod, NODE_IS_GONE) for pod in pods if pod.spec.node_name in gone]
+def orphaned(pods: Iterable[Pod], gone: Sequence[str]) -> list[PodDeletion]:
+    return [PodDeletion(pod, NODE_IS_GONE) for pod in pods if pod.spec.node_name in gone]
 
 
 class PodGarbageCollector:
-    """Works from when it is created."""
+    """The controller; active from creation."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock, self._store = context.clock, context.store
         self._client = ControllerClient(context, "pod-garbage-collector-controller")
         self._first = context.clock.now() + context.randomness.stream("controller", "podgc").randint(1, CHECK_PERIOD)
         self._planned: asyncio.TimerHandle | None = None
-        self._quarantined: dict[str, int] = {}  # nodes that are missing, and when that is believed
+        self._quarantined: dict[str, int] = {}  # missing nodes, and when they count as gone
         self._store.watch("Pod", self._pod_changed)
         self._store.watch("Node", self._node_changed)
         self._plan()
@@ -118,7 +118,7 @@ class PodGarbageCollector:
             self._plan()
 
     def _plan(self) -> None:
-        """At the next instant of its polling."""
+        """Schedule a pass at the next polling time."""
         if self._planned is None:
             periods = max(-(-(self._clock.now() + 1 - self._first) // CHECK_PERIOD), 0)
             self._planned = self._clock.call_at(self._first + periods * CHECK_PERIOD, self._gc)
@@ -144,14 +144,14 @@ class PodGarbageCollector:
                 self._quarantined.setdefault(name, now + QUARANTINE)
         return gone
 
-    def _delete_all(self, doomed: Iterable[Doomed]) -> None:
-        for item in doomed:
+    def _delete_all(self, deletions: Iterable[PodDeletion]) -> None:
+        for item in deletions:
             found = self._store.find("Pod", item.pod.metadata.namespace, item.pod.metadata.name)
             if isinstance(found, Pod) and found.metadata.uid == item.pod.metadata.uid:
                 self._mark_failed_and_delete(found, item.why)
 
     def _mark_failed_and_delete(self, pod: Pod, why: str) -> None:
-        """No kubelet will report the end of the pod."""
+        """Set phase Failed, as no kubelet will, and delete."""
         if pod.status.phase not in TERMINAL_PHASES:
             generation = pod.metadata.generation
             failed = pod.changed(status=pod.status.changed(phase="Failed", observed_generation=generation))

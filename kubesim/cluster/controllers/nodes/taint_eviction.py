@@ -1,6 +1,6 @@
-"""Pods that do not tolerate a NoExecute taint of their node are deleted: immediately, or after their tolerationSeconds.
+"""Deletes pods that do not tolerate a NoExecute taint of their node: immediately, or after tolerationSeconds.
 
-This is a controller of the cluster. The kubelet itself looks at such taints only when it admits a pod.
+This controller belongs to the cluster. The kubelet checks such taints only at admission.
 
 Mirrors: pkg/controller/tainteviction/taint_eviction.go processPodOnNode, handleNodeUpdate, handlePodUpdate,
 getMinTolerationTime, addConditionAndDeletePod; timed_workers.go
@@ -22,7 +22,7 @@ from kubesim.cluster.scheduling.taints import tolerates
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.features import DEFAULT_GATES, FeatureGates
 
-REQUEST = (4 * MILLISECOND, 12 * MILLISECOND)  # what the API server takes for a patch
+REQUEST = (4 * MILLISECOND, 12 * MILLISECOND)  # latency of a patch
 NO_EXECUTE = "NoExecute"
 NAME = "taint-eviction-controller"
 WHY = "the pod does not tolerate a NoExecute taint of its node any longer"
@@ -37,7 +37,7 @@ def toleration_time(
 ) -> int | None:
     """How long a pod may stay on a node with these taints, in microseconds; None: forever.
 
-    Of each taint the first toleration that fits counts, and of these the shortest.
+    The first matching toleration of each taint counts, and the shortest of these applies.
     """
     comparison = gates.enabled("TaintTolerationComparisonOperators")
     shortest: int | None = None
@@ -52,7 +52,7 @@ def toleration_time(
 
 
 class TaintEviction:
-    """Works from when it is created."""
+    """The controller; active from creation."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._clock = context.clock
@@ -60,7 +60,7 @@ class TaintEviction:
         self._gates = context.gates
         self._client = ControllerClient(context, NAME)
         self._stream = context.randomness.stream("controller", NAME)
-        self._planned: dict[tuple[str, str], asyncio.TimerHandle] = {}  # deletions, by the pod's namespace and name
+        self._planned: dict[tuple[str, str], asyncio.TimerHandle] = {}  # deletions by namespace and name of the pod
         store.watch("Node", self._node_changed)
         store.watch("Pod", self._pod_changed)
 
@@ -83,7 +83,7 @@ class TaintEviction:
             self._later(self._look_at_pod, pod.metadata.namespace, pod.metadata.name)
 
     def _later(self, action: Callable[..., None], *args: str) -> None:
-        """From the watch to the work."""
+        """Schedule the work: a short delay after the watch event."""
         self._clock.call_at(self._clock.now() + self._stream.randint(FASTEST, SLOWEST), action, *args)
 
     def _taints(self, node_name: str) -> tuple[Taint, ...]:
@@ -107,9 +107,9 @@ class TaintEviction:
                     self._cancel(pod)
 
     def _process(self, pod: Pod, taints: tuple[Taint, ...]) -> None:
-        """A planned deletion stays as it is, even if the pod tolerates newer taints for less time."""
+        """Plan the deletion of a pod. An existing plan stays, even if newer taints would shorten it."""
         patience = toleration_time(taints, pod.spec.tolerations, self._gates)
-        if not patience:  # none at all, or without end
+        if not patience:  # no delay, or no deletion
             self._cancel(pod)
         if patience is not None and _key(pod) not in self._planned:
             due = self._clock.now() + patience
@@ -143,7 +143,7 @@ class TaintEviction:
 
 
 def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:
-    """The pod's kind and owner: all that matters here about it."""
+    """The properties of a pod that determine its eviction."""
     return pod.spec.node_name, pod.spec.tolerations
 
 

@@ -1,1 +1,1 @@
-"""ReplicaSet and ReplicationController: as many pods of one template as requested."""
+"""ReplicaSet and ReplicationController: keep the requested number of pods running."""

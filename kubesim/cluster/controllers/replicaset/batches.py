@@ -1,6 +1,6 @@
-"""Slow start: many calls in batches of 1, 2, 4, 8 ..., until one of a batch fails.
+"""Slow start: calls in batches of 1, 2, 4, 8, ..., until a call fails.
 
-An API server that rejects pods gets one request, not five hundred.
+An API server that rejects pods thus gets few requests.
 
 Mirrors: pkg/controller/replicaset/replica_set.go slowStartBatch
 """
@@ -15,7 +15,7 @@ INITIAL_BATCH_SIZE = 1
 
 
 def slow_start_batch(count: int, initial_size: int, call: Callable[[], None]) -> tuple[int, ApiError | None]:
-    """How many calls succeeded, and the first failure. A batch is finished even if one of its calls fails."""
+    """Returns the number of successful calls, and the first error. The batch with the error is completed."""
     succeeded, remaining = 0, count
     size = min(remaining, initial_size)
     while size > 0:

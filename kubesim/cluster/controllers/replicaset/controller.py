@@ -1,7 +1,7 @@
-"""The ReplicaSet controller, and the ReplicationController one, which is the same for an older kind.
+"""The ReplicaSet controller and the ReplicationController one, which works the same way.
 
-One sync: adopt and release pods, create or delete as many as are missing or too many, write the status. The status
-counts the pods that existed when the sync began; those it created follow with the next sync.
+One sync adopts and releases pods, creates or deletes pods, and writes the status. The status counts the pods from the
+start of the sync; pods it created follow with the next sync.
 
 Mirrors: pkg/controller/replicaset/replica_set.go syncReplicaSet, manageReplicas;
 pkg/controller/replication/replication_controller.go
@@ -38,12 +38,12 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-BURST_REPLICAS = 500  # the most pods that one sync creates or deletes
+BURST_REPLICAS = 500  # limit of pods created or deleted by one sync
 
 
 @value_object
 class Wanted:
-    """What the spec of either kind requests."""
+    """The relevant spec fields of either kind."""
 
     replicas: int
     selector: LabelSelector
@@ -62,13 +62,13 @@ def wanted_by(owner: ApiObject) -> Wanted:
 
 
 class ReplicasController(Controller):
-    """Of one of the two kinds."""
+    """The controller for one of the two kinds."""
 
     kind: ClassVar[str]
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
-        self._pods = context.unfinished_pods()  # finished ones count for nothing, and there may be thousands
+        self._pods = context.unfinished_pods()  # skips finished pods, of which there may be thousands
         self.watch(self.kind)
         self.watch_owned("Pod", self.kind)
         context.store.watch("Pod", self._orphan_changed)
@@ -76,7 +76,7 @@ class ReplicasController(Controller):
     # -- watching -----------------------------------------------------------------------------------------------
 
     def _orphan_changed(self, change: WatchEvent) -> None:
-        """A pod without a controller, new or with new labels or without its former owner, may be adopted."""
+        """An orphan pod that is new or relabelled may be adopted."""
         pod, old = change.object, change.previous
         if change.type == "DELETED" or pod.metadata.deletion_timestamp is not None or controller_of(pod) is not None:
             return
@@ -154,7 +154,7 @@ class ReplicasController(Controller):
         return failure
 
     def _related_pods(self, owner: ApiObject) -> list[Pod]:
-        """The pods of all objects of the same kind that have the same owner; none if there is no owner."""
+        """The pods of all objects of the same kind with the same owner; empty without an owner."""
         reference = controller_of(owner)
         parent = reference and self.store.find(reference.kind, owner.metadata.namespace, reference.name)
         siblings = self.context.owned(self.kind).of(parent) if parent else []

@@ -1,7 +1,7 @@
-"""Which pods go first when there are too many.
+"""The order in which surplus pods are deleted.
 
-The order of the questions matters; the first one that distinguishes two pods decides. Times are compared by their
-logarithm, so that a random one of pods of about the same age is deleted.
+The first criterion that differs decides. Ages are compared by their logarithm, so that the choice among pods of similar
+age is random.
 
 Mirrors: pkg/controller/controller_utils.go ActivePodsWithRanks; replica_set.go getPodsToDelete
 """
@@ -24,7 +24,7 @@ _NANOSECONDS = 1000  # in a microsecond
 
 @value_object
 class RankedPod:
-    """What the order of deletion depends on."""
+    """The properties of a pod that determine the order of deletion."""
 
     pod: Pod
     is_assigned: bool
@@ -37,11 +37,11 @@ class RankedPod:
 
 
 def pods_to_delete(pods: Sequence[Pod], related: Iterable[Pod], count: int, now: int) -> list[Pod]:
-    """That many of the pods. `related` are the pods of all ReplicaSets of the same owner."""
+    """The first `count` pods to delete. `related` are the pods of all ReplicaSets of the same owner."""
     if count >= len(pods):
         return list(pods)
     on_node = Counter(pod.spec.node_name for pod in related if is_pod_active(pod))
-    # Pods that are otherwise equal are ordered by uid, which is as good as random.
+    # Equal pods are ordered by uid, which is effectively random.
     ranked = [rank(pod, on_node[pod.spec.node_name]) for pod in sorted(pods, key=lambda pod: pod.metadata.uid)]
     ranked.sort(key=cmp_to_key(lambda one, other: compare(one, other, now)))
     return [entry.pod for entry in ranked[:count]]
@@ -62,7 +62,7 @@ def rank(pod: Pod, doubled_up: int = 0) -> RankedPod:
 
 
 def compare(one: RankedPod, other: RankedPod, now: int) -> int:
-    """Negative if the first pod is deleted first."""
+    """Negative if the first pod is deleted before the second."""
     if one.is_assigned != other.is_assigned:
         return one.is_assigned - other.is_assigned
     if one.phase != other.phase:
@@ -84,7 +84,7 @@ def compare(one: RankedPod, other: RankedPod, now: int) -> int:
 
 
 def _younger_first(time: int, other_time: int, one: RankedPod, other: RankedPod, now: int) -> int:
-    """An unknown time counts as the most recent. Ages in the same power of two are equal: then the uid decides."""
+    """Newer first; an unknown time counts as newest. Ages within the same power of two are ordered by uid."""
     if not time or not other_time:
         return -1 if not time else 1
     difference = _magnitude(now - time) - _magnitude(now - other_time)
@@ -95,7 +95,7 @@ def _younger_first(time: int, other_time: int, one: RankedPod, other: RankedPod,
 
 
 def _magnitude(age: int) -> int:
-    """The whole logarithm of nanoseconds to the base of 2."""
+    """The integer base-2 logarithm of nanoseconds."""
     return (age * _NANOSECONDS).bit_length() - 1 if age > 0 else -1
 
 

@@ -29,7 +29,7 @@ Condition = TypeVar("Condition", ReplicaSetCondition, ReplicationControllerCondi
 
 @value_object
 class ReplicaCounts:
-    """The pods of a ReplicaSet, counted."""
+    """Numbers of pods of a ReplicaSet."""
 
     replicas: int
     fully_labeled_replicas: int
@@ -38,7 +38,7 @@ class ReplicaCounts:
 
 
 def count_replicas(pods: Sequence[Pod], template: PodTemplateSpec, min_ready_seconds: int, now: int) -> ReplicaCounts:
-    """`pods` are the active ones."""
+    """Count the active pods."""
     labels = template.metadata.labels.items()
     return ReplicaCounts(
         replicas=len(pods),
@@ -49,14 +49,14 @@ def count_replicas(pods: Sequence[Pod], template: PodTemplateSpec, min_ready_sec
 
 
 def failure_reason(existing: int, wanted: int) -> str:
-    """The reason of ReplicaFailure when pods could not be created or deleted."""
+    """The reason of the ReplicaFailure condition."""
     return "FailedCreate" if existing < wanted else "FailedDelete" if existing > wanted else ""
 
 
 def calculate_status(
     owner: Replicated, counts: ReplicaCounts, terminating: int, failure: tuple[str, str] | None, now: int
 ) -> ReplicaSetStatus | ReplicationControllerStatus:
-    """`failure` has the reason and the message of why pods could not be created or deleted."""
+    """The new status. `failure` is the reason and message if pods could not be created or deleted."""
     fields: dict[str, Any] = {
         "replicas": counts.replicas,
         "fully_labeled_replicas": counts.fully_labeled_replicas,
@@ -67,7 +67,7 @@ def calculate_status(
     if isinstance(owner, ReplicaSet):
         conditions = _conditions(owner.status.conditions, ReplicaSetCondition, failure, now)
         return ReplicaSetStatus(**fields, terminating_replicas=terminating, conditions=conditions)
-    # A ReplicationController does not report terminating replicas.
+    # A ReplicationController does not report terminatingReplicas.
     controller_conditions = _conditions(owner.status.conditions, ReplicationControllerCondition, failure, now)
     return ReplicationControllerStatus(**fields, conditions=controller_conditions)
 
@@ -75,7 +75,7 @@ def calculate_status(
 def _conditions(
     conditions: tuple[Condition, ...], make: type[Condition], failure: tuple[str, str] | None, now: int
 ) -> tuple[Condition, ...]:
-    """With ReplicaFailure while pods cannot be created or deleted. The first reason stays."""
+    """ReplicaFailure while pods cannot be created or deleted. The first reason stays."""
     is_failing = any(condition.type == REPLICA_FAILURE for condition in conditions)
     if failure is not None and not is_failing:
         reason, message = failure

@@ -1,1 +1,1 @@
-"""ResourceClaims: made from templates for pods, reserved for them and released when they are done."""
+"""The ResourceClaim controller: creates claims from templates, and reserves and releases them for pods."""

@@ -34,13 +34,13 @@ from kubesim.cluster.controllers.resourceclaim.decisions import (
     remaining_reservations,
     used_claims,
 )
-from kubesim.cluster.controllers.resourceclaim.made_claims import MadeClaims
+from kubesim.cluster.controllers.resourceclaim.generated_claims import GeneratedClaims
 from kubesim.cluster.controllers.resourceclaim.pod_index import ResourceClaimPods
 from kubesim.cluster.problems import internal_error
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 
-# A key is a pod or a claim: the kind stands before the namespace, as in upstream's keys.
+# A key is a kind followed by the namespaced name of a pod or a claim, as upstream.
 _POD, _CLAIM = "pod:", "claim:"
 
 
@@ -50,7 +50,7 @@ class ResourceClaimController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._owned = context.owned(CLAIM)
-        self._made = MadeClaims(self.clock.now)
+        self._made = GeneratedClaims(self.clock.now)
         self._pods = ResourceClaimPods(self.store)
         for pod in self.store.list("Pod"):
             if isinstance(pod, Pod) and _has_claims(pod):
@@ -129,7 +129,7 @@ class ResourceClaimController(Controller):
             self._reserve(pod)
 
     def _handle_claim(self, pod: Pod, pod_claim: Mapping[str, Any]) -> ApiObject | None:
-        """The claim whose name the pod's status does not have yet."""
+        """Create the generated claim, unless the pod's status already names it."""
         try:
             name, must_check_owner = claim_name(pod, pod_claim)
         except ClaimNotCreated:
@@ -141,7 +141,7 @@ class ResourceClaimController(Controller):
             return None
         wanted = pod_claim.get("resourceClaimTemplateName")
         if wanted is None:
-            return None  # a user makes it
+            return None  # created by the user
         known = self._made.of(pod, pod_claim.get("name", ""), self._owned.of(pod))
         if known is not None:
             return known
@@ -207,7 +207,7 @@ class ResourceClaimController(Controller):
         return found if isinstance(found, Pod) else None
 
     def _delete_if_generated(self, claim: ApiObject) -> None:
-        """Of a pod that is gone, the garbage collector deletes the claim."""
+        """Delete a generated claim of a terminated pod. If the pod is gone, the garbage collector does it."""
         name, uid = owning_pod(claim)
         pod = self._pod(claim, name) if name else None
         if pod is not None and (pod.metadata.uid != uid or is_pod_done(pod)):

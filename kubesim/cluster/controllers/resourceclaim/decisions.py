@@ -22,19 +22,19 @@ from kubesim.api.workloads.resource_claims import (
     why_not_for_pod,
 )
 
-_MAX_BASE = 57  # leaves room for what a server adds to a generateName
+_MAX_BASE = 57  # leaves room for the server's suffix of a generateName
 
-FindClaim = Callable[[str], ApiObject | None]  # by name, in the namespace of the pod
+FindClaim = Callable[[str], ApiObject | None]  # by name, in the pod's namespace
 
 
 def is_pod_done(pod: Pod) -> bool:
-    """None of its containers runs, and none ever will."""
+    """Whether no container runs and none ever will."""
     deleted_before_scheduling = pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
     return pod.status.phase in TERMINAL_PHASES or deleted_before_scheduling
 
 
 def used_claims(pod: Pod) -> list[str]:
-    """The names of the claims that are known for the pod."""
+    """The names of the pod's claims that are known so far."""
     names = []
     for pod_claim in pod.spec.resource_claims:
         try:
@@ -48,10 +48,10 @@ def used_claims(pod: Pod) -> list[str]:
 
 
 def pod_needs_work(pod: Pod, find: FindClaim) -> bool:
-    """A claim must be made from a template, or reserved for a pod that has a node already.
+    """Whether a claim must be created from a template, or reserved for a pod that already has a node.
 
-    Upstream also reserves shared claims again for pods that are done, takes that back, and so on without end
-    (kubernetes/kubernetes#141274). Ours does not.
+    Upstream also reserves shared claims again for finished pods, reverts that, and repeats endlessly
+    (kubernetes/kubernetes#141274). kubesim does not.
     """
     if pod.metadata.deletion_timestamp is not None or is_pod_done(pod):
         return False
@@ -72,12 +72,12 @@ def pod_needs_work(pod: Pod, find: FindClaim) -> bool:
 
 
 def needs_reservation(pod: Pod, claim: ApiObject) -> bool:
-    """The scheduler reserves claims; for a pod created with a node, the controller does."""
+    """Whether the controller reserves the claims: the pod was created with a node. Otherwise the scheduler does."""
     return bool(pod.spec.node_name) and allocation_of(claim) is not None and not is_reserved_for_pod(pod, claim)
 
 
 def claim_for(pod: Pod, pod_claim: Mapping[str, Any], template: ApiObject) -> ApiObject:
-    """The claim of a pod, from its template."""
+    """The claim for a pod, from its template."""
     spec = template.extra.get("spec") or {}
     given = spec.get("metadata") or {}
     name = pod_claim.get("name", "")
@@ -95,7 +95,7 @@ def claim_for(pod: Pod, pod_claim: Mapping[str, Any], template: ApiObject) -> Ap
 
 
 def generate_name(pod: str, pod_claim: str) -> str:
-    """`pod-claim-`; names that are too long are shortened, each by the same share."""
+    """`pod-claim-`. Long names are shortened proportionally."""
     name = f"{pod}-{pod_claim}-"
     size = len(name)
     if size <= _MAX_BASE:
@@ -104,7 +104,7 @@ def generate_name(pod: str, pod_claim: str) -> str:
 
 
 def remaining_reservations(claim: ApiObject, find_pod: Callable[[str], Pod | None]) -> list[dict[str, Any]]:
-    """Those of pods that may still run; a consumer of another kind keeps its own."""
+    """The reservations of pods that may still run, and of other kinds of consumers."""
 
     def stays(consumer: Mapping[str, Any]) -> bool:
         if consumer.get("apiGroup") or consumer.get("resource") != "pods":
@@ -116,7 +116,7 @@ def remaining_reservations(claim: ApiObject, find_pod: Callable[[str], Pod | Non
 
 
 def owning_pod(claim: ApiObject) -> tuple[str, str]:
-    """The name and uid of the pod that the claim was made for; empty if there is none."""
+    """Name and uid of the pod for which the claim was generated; empty if none."""
     for owner in claim.metadata.owner_references:
         if owner.controller and owner.api_version == "v1" and owner.kind == "Pod":
             return owner.name, owner.uid

@@ -1,1 +1,1 @@
-"""The StatefulSet controller: pods with an identity and claims of their own, in order."""
+"""The StatefulSet controller: ordered pods with stable identities and claims."""

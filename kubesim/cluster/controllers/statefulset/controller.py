@@ -1,4 +1,4 @@
-"""The StatefulSet controller: a sync decides by `plan`, carries the plan out and writes the status.
+"""The StatefulSet controller: a sync computes a plan, carries it out and writes the status.
 
 Mirrors: pkg/controller/statefulset/stateful_set.go sync, syncStatefulSet; stateful_set_control.go UpdateStatefulSet,
 performUpdate
@@ -54,7 +54,7 @@ class StatefulSetController(Controller):
             self.enqueue(set_, wait_s * SECOND if check is None else check)
 
     def _members(self, set_: StatefulSet, selector: LabelSelector) -> list[Pod]:
-        """The pods that the set controls. A pod with a name that no ordinal gives is released, and never adopted."""
+        """The pods that the set controls. A pod whose name has no valid ordinal is released, and never adopted."""
         is_member = partial(is_member_of, set_)
         if set_.metadata.deletion_timestamp is None:
             for pod in self._pods.of(set_):
@@ -65,7 +65,7 @@ class StatefulSetController(Controller):
         return [pod for pod in claimed if isinstance(pod, Pod)]
 
     def _update_stateful_set(self, set_: StatefulSet, selector: LabelSelector, pods: list[Pod]) -> StatefulSetStatus:
-        """Bring the pods closer to the set, write the status, forget old revisions."""
+        """Create, update and delete pods, write the status, delete old revisions."""
         revisions = sorted(self._history.listed(set_, selector), key=by_revision)
         versions = resolve_versions(self._history, set_, revisions)
         plan = plan_sync(set_, versions, pods, self._claims_of(set_, pods), self.clock.now())
@@ -86,7 +86,7 @@ class StatefulSetController(Controller):
         return status
 
     def _carry_out(self, set_: StatefulSet, plan: StatefulSetPlan) -> StatefulSetStatus:
-        """The status then: pods that were created or deleted in this sync are counted by the next one."""
+        """Carry out the plan; returns the status. It does not count pods created or deleted by this sync."""
         ordered = set_.spec.pod_management_policy != "Parallel"
         run = self._pod_control.run_in_order if ordered else self._pod_control.run_in_batches
         for phase in plan.phases:
@@ -97,7 +97,7 @@ class StatefulSetController(Controller):
         return plan.status.changed(current_replicas=plan.status.current_replicas - 1)
 
     def _claims_of(self, set_: StatefulSet, pods: list[Pod]) -> dict[str, ApiObject]:
-        """The claims of the pods that there are and of those that there should be."""
+        """The claims of existing and of desired pods."""
         if not set_.spec.volume_claim_templates:
             return {}
         owners = {*ordinals(set_), *map(ordinal_of, pods)}

@@ -1,4 +1,4 @@
-"""The identity of a pod of a StatefulSet: its name, its labels, its host name and its volumes follow from its ordinal.
+"""The identity of a StatefulSet's pod: name, labels, host name and volumes, all derived from its ordinal.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go getParentNameAndOrdinal, identityMatches, storageMatches,
 updateIdentity, updateStorage, newVersionedStatefulSetPod
@@ -44,7 +44,7 @@ def start_ordinal(set_: StatefulSet) -> int:
 
 
 def ordinals(set_: StatefulSet) -> range:
-    """Of the pods that the set should have."""
+    """The ordinals of the desired pods."""
     start = start_ordinal(set_)
     return range(start, start + (set_.spec.replicas or 0))
 
@@ -54,7 +54,7 @@ def pod_name(set_: StatefulSet, ordinal: int) -> str:
 
 
 def revision_of(pod: Pod) -> str:
-    """The name of the revision that the pod was made from."""
+    """The name of the revision from which the pod was created."""
     return pod.metadata.labels.get(REVISION_LABEL, "")
 
 
@@ -62,13 +62,13 @@ def revision_of(pod: Pod) -> str:
 
 
 def claim_names(set_: StatefulSet, ordinal: int) -> dict[str, str]:
-    """The claims of a pod by the names of their templates."""
+    """The claim name for each claim template of a pod."""
     names = [template["metadata"]["name"] for template in set_.spec.volume_claim_templates]
     return {name: f"{name}-{set_.metadata.name}-{ordinal}" for name in names}
 
 
 def new_claims(set_: StatefulSet, ordinal: int) -> list[ApiObject]:
-    """The claims that a pod needs; they have the labels that the set selects by."""
+    """The claims that a pod needs, labelled with the set's selector."""
     labels = (set_.spec.selector or {}).get("matchLabels") or {}
     names = claim_names(set_, ordinal)
     claims = []
@@ -81,7 +81,7 @@ def new_claims(set_: StatefulSet, ordinal: int) -> list[ApiObject]:
 
 
 def storage_matches(set_: StatefulSet, pod: Pod) -> bool:
-    """Whether the pod mounts the claims that belong to its ordinal."""
+    """Whether the pod mounts the claims of its ordinal."""
     ordinal = ordinal_of(pod)
     volumes = {volume["name"]: volume for volume in pod.spec.volumes}
     return ordinal >= 0 and all(
@@ -91,7 +91,7 @@ def storage_matches(set_: StatefulSet, pod: Pod) -> bool:
 
 
 def with_storage(set_: StatefulSet, pod: Pod) -> Pod:
-    """The pod with its claims as volumes, in place of volumes of the same names."""
+    """The pod with its claims as volumes; they replace volumes of the same name."""
     claims = claim_names(set_, ordinal_of(pod))
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": claim}} for name, claim in claims.items()]
     volumes += [volume for volume in pod.spec.volumes if volume["name"] not in claims]
@@ -116,7 +116,7 @@ def with_identity(set_: StatefulSet, pod: Pod) -> Pod:
 
 
 def new_pod(set_: StatefulSet, ordinal: int, revision: str) -> Pod:
-    """The pod that the set's template gives for an ordinal."""
+    """A pod for an ordinal, from the set's template."""
     pod = pod_from_template(set_.spec.template, set_)
     name = pod_name(set_, ordinal)
     labels = {**pod.metadata.labels, REVISION_LABEL: revision}
@@ -128,9 +128,9 @@ def new_pod(set_: StatefulSet, ordinal: int, revision: str) -> Pod:
 
 
 def is_at_current_revision(set_: StatefulSet, ordinal: int) -> bool:
-    """Whether a new pod is made from the current revision: those below the partition are.
+    """Whether a new pod uses the current revision: so do pods below the partition.
 
-    Without the field rollingUpdate, those that the status counts as current are.
+    Without the field rollingUpdate, the status's current replicas count instead.
     """
     strategy = set_.spec.update_strategy
     below = ordinal - start_ordinal(set_)
@@ -140,7 +140,7 @@ def is_at_current_revision(set_: StatefulSet, ordinal: int) -> bool:
 
 
 def new_versioned_pod(current: StatefulSet, update: StatefulSet, revisions: tuple[str, str], ordinal: int) -> Pod:
-    """A new pod from the current or from the update revision; the set is given at both, and both names."""
+    """A pod from the current or the update revision. The set is given at both, with their names."""
     if is_at_current_revision(current, ordinal):
         return new_pod(current, ordinal, revisions[0])
     return new_pod(update, ordinal, revisions[1])

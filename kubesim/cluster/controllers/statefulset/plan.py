@@ -1,10 +1,10 @@
-"""What one sync of a StatefulSet does: which pods it creates, repairs and deletes, and what the status says.
+"""Plans one sync of a StatefulSet: pods to create, repair and delete, and the status.
 
-1. Replicas, in order: delete the failed, create the missing, wait for the one that is not available (OrderedReady).
+1. Replicas, in order: delete failed pods, create missing ones, wait for an unavailable one (OrderedReady).
 2. Condemned pods (with ordinals beyond the set's): claims first, then the pods, highest ordinal first.
-3. Rolling update: the highest ordinal that is at another revision, down to the partition.
+3. Rolling update: replace the highest outdated ordinal, down to the partition.
 
-With OrderedReady a step that has to wait blocks all later ones. With Parallel nothing blocks but a rolling update.
+With OrderedReady, a step that waits blocks all later ones. With Parallel, only a rolling update waits.
 
 Mirrors: pkg/controller/statefulset/stateful_set_control.go updateStatefulSet, processReplica, processCondemned
 """
@@ -43,7 +43,7 @@ from kubesim.values import value_object
 
 @value_object
 class Versions:
-    """The revision that the set comes from and the one that it goes to; the same when there is nothing to update."""
+    """The current and the update revision; they are the same when no update is in progress."""
 
     current: ControllerRevision
     update: ControllerRevision
@@ -52,11 +52,11 @@ class Versions:
 
 @value_object
 class PodStep:
-    """`claims` creates what a pod still needs of its claims, `retain` sets the owners of its claims."""
+    """Steps for one pod. `claims` creates its missing claims, `retain` sets the owners of its claims."""
 
     verb: Literal["create", "update", "delete", "claims", "retain"]
     pod: Pod
-    why: str = ""  # of actions on the pod itself
+    why: str = ""  # steps on the pod itself
 
 
 Phase = tuple[tuple[PodStep, ...], ...]  # the steps of each pod
@@ -64,7 +64,7 @@ Phase = tuple[tuple[PodStep, ...], ...]  # the steps of each pod
 
 @value_object
 class StatefulSetPlan:
-    """`phases` are carried out one after the other, then `update`; a failure ends it. `status` is that before."""
+    """The plan. `phases` run in order, then `update`; the first failure stops it. `status` is the status before."""
 
     status: StatefulSetStatus
     phases: tuple[Phase, ...] = ()
@@ -73,7 +73,7 @@ class StatefulSetPlan:
 
 @value_object
 class Situation:
-    """What there is. `replicas` has a pod for each ordinal; those without a phase must be created."""
+    """Existing pods. `replicas` has a pod for each ordinal; those without a phase must be created."""
 
     set_: StatefulSet
     replicas: tuple[Pod, ...]
@@ -92,7 +92,7 @@ class Situation:
         return is_unavailable(pod, self.set_.spec.min_ready_seconds, self.now)
 
     def claims_of(self, pod: Pod) -> list[ApiObject]:
-        """Those of its claims that exist."""
+        """The pod's existing claims."""
         names = claim_names(self.set_, ordinal_of(pod)).values()
         return [self.claims[name] for name in names if name in self.claims]
 
@@ -103,7 +103,7 @@ class Situation:
 def plan_sync(
     set_: StatefulSet, versions: Versions, pods: Sequence[Pod], claims: Mapping[str, ApiObject], now: int
 ) -> StatefulSetPlan:
-    """`pods` are those that the set controls, `claims` the claims of these pods and of those that are missing."""
+    """Plan one sync. `pods` are the pods that the set controls, `claims` those of existing and of missing pods."""
     status = StatefulSetStatus(
         observed_generation=set_.metadata.generation,
         current_revision=versions.current.metadata.name,
@@ -147,7 +147,7 @@ def at_revision(set_: StatefulSet, revision: ControllerRevision) -> StatefulSet:
 
 
 def _plan_replicas(situation: Situation) -> tuple[Phase, bool]:
-    """The steps of each replica, and whether one of them blocks what follows."""
+    """The steps of each replica, and whether a replica blocks later steps."""
     phase: list[tuple[PodStep, ...]] = []
     for pod in situation.replicas:
         steps, waits = process_replica(situation, pod)
@@ -158,10 +158,10 @@ def _plan_replicas(situation: Situation) -> tuple[Phase, bool]:
 
 
 def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[PodStep, ...], bool]:
-    """What one replica needs, and whether those after it have to wait for that."""
+    """The steps of one replica, and whether the following replicas must wait."""
     set_, name = situation.set_, pod.metadata.name
     if pod.status.phase in TERMINAL_PHASES:
-        # Also a pod that succeeded: what its containers returned says nothing about why it was stopped.
+        # Succeeded pods too: their exit code does not tell why they stopped.
         why = f"pod {name} is in phase {pod.status.phase}, so it is deleted to be created again"
         return (() if is_terminating(pod) else (PodStep("delete", pod, why),)), True
     if not is_created(pod):
@@ -170,7 +170,7 @@ def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[PodStep, ...]
         return (PodStep("create", pod, _why_create(situation, pod)),), True
     steps: tuple[PodStep, ...] = ()
     if pod.status.phase == PENDING:
-        steps = (PodStep("claims", pod),)  # it may wait for deleted claims
+        steps = (PodStep("claims", pod),)  # it may be waiting for deleted claims
     if is_terminating(pod) or not is_running_and_ready(pod) or not situation.is_available(pod):
         if situation.is_ordered:
             return steps, True
@@ -190,7 +190,7 @@ def _why_create(situation: Situation, pod: Pod) -> str:
 
 
 def _plan_condemned(situation: Situation) -> tuple[Phase, bool]:
-    """Pods to delete because the set has fewer replicas now, and whether a rolling update has to wait."""
+    """The steps of surplus pods, and whether a rolling update must wait."""
     phase: list[tuple[PodStep, ...]] = []
     for pod in situation.condemned:
         steps = process_condemned(situation, pod)
@@ -201,7 +201,7 @@ def _plan_condemned(situation: Situation) -> tuple[Phase, bool]:
 
 
 def process_condemned(situation: Situation, pod: Pod) -> tuple[PodStep, ...]:
-    """With OrderedReady a pod is deleted only if it is available, or the first one that is not."""
+    """Delete a condemned pod. With OrderedReady, it must be available, or the first unavailable one."""
     if is_terminating(pod):
         return ()
     healthy = is_running_and_ready(pod) and situation.is_available(pod)
@@ -217,7 +217,7 @@ def _first_unavailable(situation: Situation) -> Pod | None:
 
 
 def plan_update(situation: Situation, revision: str) -> PodStep | None:
-    """The next pod to delete so that it comes back at the update revision. One that is not available is waited for."""
+    """The next pod to replace by the update revision. An unavailable pod is waited for."""
     rolling = situation.set_.spec.update_strategy.rolling_update
     partition = 0 if rolling is None else rolling.partition or 0
     for pod in reversed(situation.replicas[partition:]):

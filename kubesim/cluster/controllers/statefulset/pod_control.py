@@ -1,4 +1,4 @@
-"""Carries out the steps of a plan: pods and their claims are written, and Events say what happened.
+"""Carries out the steps of a plan: writes pods and claims, and emits Events.
 
 Mirrors: pkg/controller/statefulset/stateful_pod_control.go StatefulPodControl; stateful_set_control.go slowStartBatch
 """
@@ -34,7 +34,7 @@ from kubesim.golang.text import aggregate
 
 
 class StatefulPodControl:
-    """Writes the pods and claims of StatefulSets. `sync_again` brings a set back some milliseconds later."""
+    """Writes the pods and claims of StatefulSets. `sync_again` requeues a set after some milliseconds."""
 
     def __init__(self, store: Store, client: ControllerClient, sync_again: Callable[[StatefulSet], None]) -> None:
         self._store = store
@@ -42,12 +42,12 @@ class StatefulPodControl:
         self._sync_again = sync_again
 
     def run_in_order(self, set_: StatefulSet, phase: Phase) -> None:
-        """The first failure ends it."""
+        """Run the steps in order; the first failure stops."""
         for steps in phase:
             self._run(set_, steps)
 
     def run_in_batches(self, set_: StatefulSet, phase: Phase) -> None:
-        """Batches of 1, 2, 4, ...: a batch with a failure is the last."""
+        """Run the steps in batches of 1, 2, 4, ...; a batch with a failure is the last."""
         done, size = 0, 1
         while done < len(phase):
             errors = [error for steps in phase[done : done + size] if (error := self._attempt(set_, steps))]
@@ -84,7 +84,7 @@ class StatefulPodControl:
     def _create(self, set_: StatefulSet, step: PodStep) -> None:
         try:
             if self._create_claims(set_, step.pod):
-                # The request takes a moment, in which others see the claims without the pod.
+                # During the request, other clients see the claims without the pod.
                 self._sync_again(set_)
                 return
             self._client.create(step.pod, step.why)
@@ -111,7 +111,7 @@ class StatefulPodControl:
         self._pod_event("Update", set_, pod)
 
     def _delete(self, set_: StatefulSet, step: PodStep) -> None:
-        """By its name; a pod that is gone already counts as deleted."""
+        """Delete the pod by name. A missing pod counts as deleted."""
         found = self._store.find("Pod", step.pod.metadata.namespace, step.pod.metadata.name)
         try:
             if found is not None:
@@ -139,7 +139,7 @@ class StatefulPodControl:
             raise
 
     def _create_claims(self, set_: StatefulSet, pod: Pod) -> bool:
-        """Creates all missing pods, and returns whether there were any; a terminating pod must be gone first."""
+        """Create the missing claims; returns whether there were any. A terminating pod must be gone first."""
         errors, created = [], False
         for claim in new_claims(set_, ordinal_of(pod)):
             name = claim.metadata.name
@@ -162,7 +162,7 @@ class StatefulPodControl:
         return created
 
     def _set_claim_owners(self, set_: StatefulSet, pod: Pod) -> None:
-        """As the retention policy requests."""
+        """Set the owners that the retention policy requires."""
         for name in claim_names(set_, ordinal_of(pod)).values():
             claim = self._claim(set_, name)
             if claim is None:

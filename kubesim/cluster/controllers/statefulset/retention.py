@@ -1,7 +1,7 @@
-"""Which claims of a StatefulSet are deleted with what: by their owner references, which the garbage collector follows.
+"""The retention policy of a StatefulSet's claims, implemented by owner references for the garbage collector.
 
-A claim that is deleted with the set is owned by the set. A claim that is deleted on scale-down is owned by its pod once
-that pod is condemned.
+The set owns a claim that is deleted with it. The pod owns a claim that is deleted on scale-down, once the pod is
+condemned.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go isClaimOwnerUpToDate, updateClaimOwnerRefForSetAndPod,
 hasUnexpectedController; stateful_pod_control.go PodClaimIsStale
@@ -28,12 +28,12 @@ def retention_policy(set_: StatefulSet) -> tuple[str, str]:
 
 
 def has_stale_claim(set_: StatefulSet, pod: Pod, claims: Iterable[ApiObject]) -> bool:
-    """Whether a claim waits for deletion together with an earlier pod of this name, so that no new one can use it."""
+    """Whether a claim is being deleted with an earlier pod of this name, so that a new pod cannot use it."""
     return retention_policy(set_)[1] == _DELETE and any(_has_stale_reference(claim, pod) for claim in claims)
 
 
 def has_unexpected_controller(claim: ApiObject, set_: StatefulSet, pod: Pod) -> bool:
-    """Whether something other than the set or its pod controls the claim, where the policy requests either."""
+    """Whether another object controls the claim although the policy requires the set or the pod to own it."""
     if retention_policy(set_) == (_RETAIN, _RETAIN):
         return False
     for reference in claim.metadata.owner_references:
@@ -42,12 +42,12 @@ def has_unexpected_controller(claim: ApiObject, set_: StatefulSet, pod: Pod) -> 
             if reference.controller:
                 return True
         elif reference.uid != owner.metadata.uid:
-            return True  # of an earlier set or pod: the garbage collector decides
+            return True  # of an earlier set or pod: left to the garbage collector
     return False
 
 
 def is_claim_owner_up_to_date(claim: ApiObject, set_: StatefulSet, pod: Pod) -> bool:
-    """Whether the claim has the owners that the policy requests. A claim of an earlier set or pod is not touched."""
+    """Whether the claim has the required owners. A claim of an earlier set or pod stays unchanged."""
     if _has_stale_reference(claim, set_) or _has_stale_reference(claim, pod):
         return True
     owned_by_set, owned_by_pod = _is_owner(claim, set_), _is_owner(claim, pod)
@@ -61,7 +61,7 @@ def is_claim_owner_up_to_date(claim: ApiObject, set_: StatefulSet, pod: Pod) -> 
 
 
 def claim_owners(claim: ApiObject, set_: StatefulSet, pod: Pod) -> tuple[OwnerReference, ...]:
-    """The owner references that the claim should have."""
+    """The required owner references of the claim."""
     others = tuple(each for each in claim.metadata.owner_references if not _names(each, set_) and not _names(each, pod))
     wanted = _wanted_owner(set_, pod)
     if wanted is None or has_unexpected_controller(claim, set_, pod):
@@ -79,7 +79,7 @@ def _wanted_owner(set_: StatefulSet, pod: Pod) -> StatefulSet | Pod | None:
 
 
 def _names(reference: OwnerReference, owner: ApiObject) -> bool:
-    """Whether the reference is to an object of this kind and name, whatever its uid."""
+    """Whether the reference has this kind and name; the uid is ignored."""
     named = (reference.api_version, reference.kind, reference.name)
     return named == (resource_of(owner.kind).api_version, owner.kind, owner.metadata.name)
 

@@ -1,4 +1,4 @@
-"""Which revisions a StatefulSet is between, and which old ones it keeps.
+"""The current, update and old revisions of a StatefulSet.
 
 Mirrors: pkg/controller/statefulset/stateful_set_control.go getStatefulSetRevisions, truncateHistory
 """
@@ -27,9 +27,9 @@ from kubesim.cluster.controllers.statefulset.plan import Versions
 
 
 def resolve_versions(history: RevisionHistory, set_: StatefulSet, revisions: Sequence[ControllerRevision]) -> Versions:
-    """The current and the update revision; a template that is new becomes a revision.
+    """The current and the update revision. A new template creates a revision.
 
-    `revisions` are those of the set, oldest first.
+    `revisions` are the set's, oldest first.
     """
     collision_count = set_.status.collision_count or 0
     data = template_patch(set_)
@@ -55,7 +55,7 @@ def _proposed(set_: StatefulSet, data: Data, number: int, collision_count: int) 
 
 
 def _with_defaults(data: Data) -> Data:
-    """The data with current defaults: an older server may have had fewer."""
+    """The data with current defaults, as an older server may have set fewer."""
     template = deepcopy((data.get("spec") or {}).get("template") or {})
     template.pop("$patch", None)
     default_pod_template(template)
@@ -65,7 +65,7 @@ def _with_defaults(data: Data) -> Data:
 def surplus_revisions(
     set_: StatefulSet, pods: Iterable[Pod], revisions: Sequence[ControllerRevision], live: Iterable[str]
 ) -> list[ControllerRevision]:
-    """The oldest of those that neither a pod nor the set is at, beyond the limit. A negative limit keeps all."""
+    """The oldest unused revisions beyond the limit. A negative limit keeps all."""
     limit = set_.spec.revision_history_limit
     used = {*live, *(revision_of(pod) for pod in pods)}
     unused = [revision for revision in revisions if revision.metadata.name not in used]

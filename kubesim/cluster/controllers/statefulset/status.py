@@ -1,4 +1,4 @@
-"""What the status of a StatefulSet counts, and when a rolling update is complete.
+"""The counts in a StatefulSet's status, and the completion of a rolling update.
 
 Mirrors: pkg/controller/statefulset/stateful_set_control.go computeReplicaStatus; stateful_set_utils.go
 completeRollingUpdate, isRunningAndReady, isUnavailable
@@ -16,7 +16,7 @@ from kubesim.cluster.controllers.statefulset.identity import revision_of
 
 
 def is_created(pod: Pod) -> bool:
-    """A pod that the API server knows has a phase; a pod that is about to be created has none."""
+    """Whether the pod exists at the API server: only then it has a phase."""
     return pod.status.phase != ""
 
 
@@ -33,7 +33,7 @@ def is_unavailable(pod: Pod, min_ready_seconds: int, now: int) -> bool:
 
 
 def with_counts(status: StatefulSetStatus, pods: Iterable[Pod], min_ready_seconds: int, now: int) -> StatefulSetStatus:
-    """The status with the counts of these pods. It names the revisions that pods are compared with."""
+    """The status with the counts of these pods. It names the revisions to compare them with."""
     created = [pod for pod in pods if is_created(pod)]
     ready = [pod for pod in created if is_running_and_ready(pod)]
     revisions = [revision_of(pod) for pod in created if not is_terminating(pod)]
@@ -47,7 +47,7 @@ def with_counts(status: StatefulSetStatus, pods: Iterable[Pod], min_ready_second
 
 
 def complete_rolling_update(set_: StatefulSet, status: StatefulSetStatus) -> StatefulSetStatus:
-    """When all replicas are updated and ready, the update revision becomes the current one."""
+    """Make the update revision the current one once all replicas are updated and ready."""
     counts = {status.updated_replicas, status.ready_replicas, status.replicas}
     if set_.spec.update_strategy.type != "RollingUpdate" or counts != {set_.spec.replicas}:
         return status

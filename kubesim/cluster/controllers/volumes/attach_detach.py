@@ -1,7 +1,7 @@
-"""The attach/detach controller: a VolumeAttachment for each node whose pods want a volume, and none longer than needed.
+"""The attach/detach controller: keeps a VolumeAttachment for each node whose pods use a volume.
 
-A node's kubelet mounts a volume once the node's status says that it is attached; it is detached once the kubelet says
-that it does not use it any more.
+The kubelet mounts a volume once the node's status reports it attached. The controller detaches it once the kubelet
+reports it unused.
 
 Mirrors: pkg/controller/volume/attachdetach/attach_detach_controller.go; statusupdater/node_status_updater.go;
 pkg/volume/csi/csi_attacher.go Attach, Detach
@@ -51,8 +51,8 @@ class AttachDetachController(Controller):
         super().__init__(context)
         self._pods = context.pods_by_claim()
         self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
-        self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod wants the volume there
-        self._complained: set[VolumeOnNode] = set()  # pods whose wait was reported
+        self._unwanted: dict[VolumeOnNode, int] = {}  # since when no pod on the node uses the volume
+        self._reported: set[VolumeOnNode] = set()  # pods with a multi-attach Event
         for attachment in self.store.list(ATTACHMENT):
             self._note(attachment)
         self.store.watch(ATTACHMENT, self._attachment_changed)
@@ -123,8 +123,8 @@ class AttachDetachController(Controller):
                 case StillMounted():
                     self.queue.add_at(("", name), volume_node.since + LONGEST_UNMOUNT + 1)
                 case UsedElsewhere(messages=messages):
-                    if (name, volume_node.name) not in self._complained:
-                        self._complained.add((name, volume_node.name))
+                    if (name, volume_node.name) not in self._reported:
+                        self._reported.add((name, volume_node.name))
                         for pod, text in messages:
                             self.client.event(pod, "Warning", "FailedAttachVolume", text)
 
@@ -148,13 +148,13 @@ class AttachDetachController(Controller):
             self._unwanted.pop(key, None)
         else:
             self._unwanted.setdefault(key, self.clock.now())
-            self._complained.discard(key)
+            self._reported.discard(key)
         found = self.store.find(ATTACHMENT, "", attachment) if attachment else None
         known = node if isinstance(node, Node) else None
         return NodeOfVolume(name, known, pods, found, self._unwanted.get(key, 0))
 
     def _attach(self, volume: ApiObject, volume_node: NodeOfVolume, driver: str) -> None:
-        self._complained.discard((volume.metadata.name, volume_node.name))
+        self._reported.discard((volume.metadata.name, volume_node.name))
         handle = (spec_of(volume).get("csi") or {}).get("volumeHandle") or ""
         metadata = ObjectMeta(name=attachment_name(driver, handle, volume_node.name))
         source = {"persistentVolumeName": volume.metadata.name}

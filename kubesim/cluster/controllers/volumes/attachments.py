@@ -1,4 +1,4 @@
-"""Which volumes to attach to which nodes, and the steps that it takes.
+"""Decides which volumes to attach to which nodes, and the steps.
 
 Mirrors: pkg/controller/volume/attachdetach/reconciler/reconciler.go reconcile, attachDesiredVolumes,
 reportMultiAttachError; pkg/volume/util/util.go IsMultiAttachAllowed; pkg/volume/csi/csi_attacher.go getAttachmentName
@@ -16,7 +16,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.cluster.controllers.volumes.storage_fields import spec_of, status_of
 from kubesim.values import value_object
 
-LONGEST_UNMOUNT = 6 * 60 * SECOND  # then a volume is taken from a node that is not ready
+LONGEST_UNMOUNT = 6 * 60 * SECOND  # then a volume is force-detached from a node that is not ready
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
@@ -25,13 +25,13 @@ def attachment_name(driver: str, handle: str, node: str) -> str:
 
 
 def unique_name(volume: ApiObject) -> str:
-    """As nodes and kubelets name it."""
+    """The unique name of a volume in the status of a node."""
     source = spec_of(volume).get("csi") or {}
     return f"kubernetes.io/csi/{source.get('driver', '')}^{source.get('volumeHandle', '')}"
 
 
 def needs_attachment(volume: ApiObject, driver: ApiObject | None) -> bool:
-    """Only volumes of CSI drivers do, unless the driver says otherwise."""
+    """Whether a volume needs attaching: CSI volumes do, unless the CSIDriver disables it."""
     if spec_of(volume).get("csi") is None:
         return False
     return driver is None or spec_of(driver).get("attachRequired") is not False
@@ -48,13 +48,13 @@ def is_attached(attachment: ApiObject) -> bool:
 
 @value_object
 class NodeOfVolume:
-    """A node that wants or has the volume; `node` is None if it is gone."""
+    """A node that uses or has the volume; `node` is None if it was deleted."""
 
     name: str
     node: Node | None
-    pods: tuple[Pod, ...] = ()  # that want the volume there
+    pods: tuple[Pod, ...] = ()  # pods that use the volume there
     attachment: ApiObject | None = None
-    since: int = 0  # since when no pod wants it
+    since: int = 0  # since when no pod uses it
 
 
 @value_object
@@ -64,7 +64,7 @@ class AttachTo:
 
 @value_object
 class ReportAttached:
-    """The attachment is done: the node's status has to say so."""
+    """The attachment succeeded: report it in the node's status."""
 
     node: str
 
@@ -76,7 +76,7 @@ class DetachFrom:
 
 @value_object
 class StillMounted:
-    """The node has not unmounted the volume."""
+    """The node has not unmounted the volume yet."""
 
     node: str
 
@@ -91,7 +91,7 @@ AttachStep = AttachTo | ReportAttached | DetachFrom | StillMounted | UsedElsewhe
 
 
 def decide_attachments(volume: ApiObject, volume_nodes: Sequence[NodeOfVolume], now: int) -> list[AttachStep]:
-    """Detaching comes first: another node may wait for it."""
+    """Decide attachments. Detaching comes first, as another node may wait for it."""
     name, steps = unique_name(volume), list[AttachStep]()
     for volume_node in volume_nodes:
         attached = volume_node.attachment is not None and volume_node.attachment.metadata.deletion_timestamp is None
@@ -136,7 +136,7 @@ def _multi_attach_error(
 
 
 def _used_elsewhere(volume: ApiObject, pod: Pod, users: Sequence[Pod]) -> str:
-    """Names of pods in other namespaces are not shown."""
+    """The message of a multi-attach error. It hides the names of pods in other namespaces."""
     start = f'Waiting for detach for volume "{volume.metadata.name}" '
     if not users:
         return start + (
@@ -152,7 +152,7 @@ def _used_elsewhere(volume: ApiObject, pod: Pod, users: Sequence[Pod]) -> str:
 
 
 def with_attached(node: Node, name: str, *, attached: bool) -> Node:
-    """The node's list of attached volumes with or without this one."""
+    """The node's list of attached volumes, with this one added or removed."""
     others = tuple(one for one in node.status.volumes_attached if one.get("name") != name)
     own: tuple[Mapping[str, str], ...] = ({"name": name, "devicePath": ""},) if attached else ()
     return node.changed(status=node.status.changed(volumes_attached=(*others, *own)))

@@ -1,4 +1,4 @@
-"""Generic ephemeral volumes: each has a claim of its own, made with the pod and owned by it.
+"""Generic ephemeral volumes: the controller creates a claim for each, owned by the pod.
 
 Mirrors: pkg/controller/volume/ephemeral/controller.go; component-helpers/storage/ephemeral
 """
@@ -58,7 +58,7 @@ class EphemeralController(Controller):
             self.enqueue(pod)
 
     def _claim_changed(self, change: WatchEvent) -> None:
-        """A deleted claim of a pod is created again."""
+        """Recreate a deleted claim of a pod."""
         if change.type == "DELETED":
             metadata = change.object.metadata
             for pod in self.context.pods_by_claim().pods_of(metadata.namespace, metadata.name):

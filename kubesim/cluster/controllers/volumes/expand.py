@@ -1,4 +1,4 @@
-"""A claim that requests more than it has: the cluster itself can only report that the driver's resizer must act.
+"""Claim expansion in the cluster: emits an Event that the driver's external resizer must act.
 
 Mirrors: pkg/controller/volume/expand/expand_controller.go
 """
@@ -21,12 +21,12 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 def size_of(claim: ApiObject) -> Quantity:
-    """The capacity of the claim, from its status."""
+    """The capacity in the claim's status."""
     return quantity((status_of(claim).get("capacity") or {}).get("storage") or 0)
 
 
 def volume_to_expand(claim: ApiObject, volume: ApiObject | None) -> ApiObject | None:
-    """The claim's volume, if the claim requests more than it has."""
+    """The claim's volume if the claim requests more than its capacity."""
     if volume is None or phase_of(claim) != "Bound" or request_of(claim) <= size_of(claim):
         return None
     reference = spec_of(volume).get("claimRef") or {}

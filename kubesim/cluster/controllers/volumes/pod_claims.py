@@ -1,4 +1,4 @@
-"""Which pods use a claim.
+"""Index of the pods that use a claim.
 
 Mirrors: pkg/controller/volume/common/common.go PodPVCIndexFunc
 """
@@ -14,11 +14,11 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 class PodClaimIndex:
-    """An informer's index: it follows the store."""
+    """An index like an informer's: it follows the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._pods: defaultdict[Key, dict[str, None]] = defaultdict(dict)  # claim -> names of pods beside it
+        self._pods: defaultdict[Key, dict[str, None]] = defaultdict(dict)  # claim -> names of pods in its namespace
         for pod in store.list("Pod"):
             if isinstance(pod, Pod) and pod.spec.volumes:
                 self._add(pod)
@@ -27,7 +27,7 @@ class PodClaimIndex:
     def _changed(self, change: WatchEvent) -> None:
         pod = change.object
         if not isinstance(pod, Pod) or not pod.spec.volumes or change.type == "MODIFIED":
-            return  # the volumes of a pod never change
+            return  # the volumes of a pod are immutable
         if change.type == "ADDED":
             self._add(pod)
             return

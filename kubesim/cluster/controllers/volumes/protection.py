@@ -1,4 +1,4 @@
-"""Claims and volumes that are in use cannot be deleted: a finalizer keeps them while they are in use.
+"""Protection of claims and volumes in use: a finalizer blocks their deletion.
 
 Mirrors: pkg/controller/volume/pvcprotection/pvc_protection_controller.go, pvprotection/pv_protection_controller.go
 """
@@ -25,7 +25,7 @@ from kubesim.cluster.store.watches import WatchEvent
 
 
 def is_candidate(obj: ApiObject, finalizer: str) -> bool:
-    """It waits to be deleted, and this finalizer holds it."""
+    """Whether the object is being deleted and has this finalizer."""
     return obj.metadata.deletion_timestamp is not None and finalizer in obj.metadata.finalizers
 
 
@@ -34,7 +34,7 @@ def lacks(obj: ApiObject, finalizer: str) -> bool:
 
 
 def uses(pod: Pod, claim: ApiObject) -> bool:
-    """Does the pod keep the claim from being deleted? One without a node cannot have begun to use it."""
+    """Whether the pod uses the claim. An unscheduled pod does not."""
     if not pod.spec.node_name:
         return False
     for volume in pod.spec.volumes:
@@ -48,7 +48,7 @@ def uses(pod: Pod, claim: ApiObject) -> bool:
 
 
 def is_shut_down(pod: Pod) -> bool:
-    """The kubelet has done with it, or it was deleted by force."""
+    """Whether the kubelet has finished the pod, or it was deleted forcefully."""
     return pod.metadata.deletion_timestamp is not None and pod.metadata.deletion_grace_period_seconds == 0
 
 

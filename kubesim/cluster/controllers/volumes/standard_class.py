@@ -1,7 +1,7 @@
-"""The storage class `standard`, which every simulated cluster has: the default, with a driver that makes any volume at
-once and need not attach it.
+"""The default storage class `standard` of every simulated cluster. Its driver provisions immediately and needs no
+attaching.
 
-It has a uid of its own: that it is there changes nothing for other objects.
+Its uid is fixed, so that creating it changes no other uid.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def remove_standard_class(store: Store) -> None:
     store.remove(STANDARD_CLASS["kind"], "", STANDARD_CLASS["metadata"]["name"])
 
 
-def make_way_for(store: Store, kind: str, name: str) -> None:
-    """Somebody brings a class of the same name: theirs is the one that counts."""
+def yield_to_user_class(store: Store, kind: str, name: str) -> None:
+    """Remove the generated class when a user creates one of the same name."""
     if kind != STANDARD_CLASS["kind"]:
         return
     known = store.find(kind, "", name)

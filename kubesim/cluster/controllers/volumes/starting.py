@@ -1,4 +1,4 @@
-"""The controllers of claims and volumes, which start with the first claim or volume."""
+"""Starts the controllers of claims and volumes with the first claim or volume."""
 
 from __future__ import annotations
 

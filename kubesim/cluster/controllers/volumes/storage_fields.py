@@ -1,4 +1,4 @@
-"""Names and fields of claims, volumes and storage classes, read and changed without touching the original.
+"""Accessors for fields of claims, volumes and storage classes; changes return a copy.
 
 These objects have no classes of their own: their fields are in `extra`, as JSON.
 
@@ -36,7 +36,7 @@ DELETION_PROTECTION = "external-provisioner.volume.kubernetes.io/finalizer"
 
 Json = Mapping[str, Any]
 
-# The provisioners of Kubernetes itself that a CSI driver has taken over.
+# In-tree provisioners replaced by CSI drivers.
 MIGRATED: Mapping[str, str] = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
@@ -68,7 +68,7 @@ def key_of(found: ApiObject) -> Key:
 
 
 def claim_key(reference: Json) -> Key:
-    """The claim that a volume's claimRef names."""
+    """The claim in a volume's claimRef."""
     return reference.get("namespace") or "", reference.get("name") or ""
 
 
@@ -87,7 +87,7 @@ def class_of(found: ApiObject) -> str:
 
 
 def has_class(claim: ApiObject) -> bool:
-    """Is a class set? The empty class counts, too."""
+    """Whether a class is set; the empty class counts."""
     annotated = BETA_STORAGE_CLASS in claim.metadata.annotations
     return annotated or spec_of(claim).get("storageClassName") is not None
 
@@ -102,13 +102,13 @@ def is_default_class(storage_class: ApiObject) -> bool:
 
 
 def default_class(classes: Iterable[ApiObject]) -> ApiObject | None:
-    """Of several defaults the newest; of those of one second the first by name."""
+    """The newest default class; of several from the same second, the first by name."""
     found = sorted((one for one in classes if is_default_class(one)), key=lambda one: one.metadata.name)
     return max(found, key=lambda one: one.metadata.creation_timestamp or "", default=None)
 
 
 def is_bound_to(volume: ApiObject, claim: ApiObject) -> bool:
-    """Does the volume name this claim? Without a uid any claim of that name is meant."""
+    """Whether the volume's claimRef names this claim. Without a uid, the name is enough."""
     reference = spec_of(volume).get("claimRef")
     if reference is None or claim_key(reference) != key_of(claim):
         return False
@@ -116,7 +116,7 @@ def is_bound_to(volume: ApiObject, claim: ApiObject) -> bool:
 
 
 def is_terminated(pod: Pod) -> bool:
-    """Nothing of the pod runs any more."""
+    """Whether nothing of the pod runs any more."""
     if pod.status.phase in ("Failed", "Succeeded"):
         return True
     if pod.metadata.deletion_timestamp is None:
@@ -127,7 +127,7 @@ def is_terminated(pod: Pod) -> bool:
 
 
 def claims_of(pod: Pod) -> list[str]:
-    """The names of the claims behind the pod's volumes."""
+    """The names of the claims of the pod's volumes."""
     names = []
     for volume in pod.spec.volumes:
         claim = volume.get("persistentVolumeClaim")
@@ -142,7 +142,7 @@ def claims_of(pod: Pod) -> list[str]:
 
 
 def with_field(found: ApiObject, field: str, changes: Json) -> ApiObject:
-    """The object with these changes in its spec or status; None takes a field away."""
+    """The object with these changes in its spec or status; None removes a field."""
     new = {**(found.extra.get(field) or {}), **changes}
     kept = {name: value for name, value in new.items() if value is not None}
     return found.with_extra({**found.extra, field: kept})
@@ -163,7 +163,7 @@ def without_finalizer(found: ApiObject, finalizer: str) -> ApiObject:
 
 
 def with_phase(volume: ApiObject, phase: str, now: int, message: str = "") -> ApiObject:
-    """A volume that enters a phase; the API server adds when."""
+    """The volume in a new phase; the API server adds the time."""
     if phase_of(volume) == phase:
         return volume
     changes = {"phase": phase, "message": message or None, "lastPhaseTransitionTime": format_time(now)}

@@ -1,1 +1,1 @@
-"""What `kubectl describe` prints of an object and of what belongs to it."""
+"""`kubectl describe`: an object with its related objects."""

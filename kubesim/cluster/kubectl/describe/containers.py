@@ -1,4 +1,4 @@
-"""Containers, as a pod or a template has them.
+"""Describes the containers of a pod or a template.
 
 Mirrors: kubectl/pkg/describe describe.go describeContainers and what it calls
 """
@@ -25,7 +25,7 @@ def describe_containers(
     pod: JsonObject | None = None,
     space: str = "",
 ) -> None:
-    """`pod` is the one whose fields variables may refer to; `space` is the indentation of a template's lines."""
+    """Describe containers. `pod` resolves field references; `space` indents a template's lines."""
     by_name = {status["name"]: status for status in statuses}
     page.line(f"{space}{label}:{'' if containers else f' {NONE}'}")
     for container in containers:
@@ -165,12 +165,12 @@ def _from(source: JsonObject, container: JsonObject, pod: JsonObject | None) -> 
 
 
 def _field_value(path: str, pod: JsonObject | None) -> str:
-    """kubectl knows the values of these two only."""
+    """The value of a field reference. kubectl resolves only these two."""
     return str(dig(pod, path, "")) if path in ("metadata.name", "metadata.namespace") else ""
 
 
 def _resource_value(field: JsonObject, container: JsonObject) -> str:
-    """Rounded up in units of the divisor."""
+    """A resource divided by the divisor, rounded up."""
     kind, _, name = field.get("resource", "").partition(".")
     amount = parse_quantity(str(dig(container, f"resources.{kind}", {}).get(name, "0")))
     divisor = str(field.get("divisor") or "0")

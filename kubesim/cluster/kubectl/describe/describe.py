@@ -1,4 +1,4 @@
-"""The description of any object of a moment: finds what belongs to the object, and chooses the page."""
+"""Describes an object at a given time: finds related objects, and chooses the page."""
 
 from __future__ import annotations
 

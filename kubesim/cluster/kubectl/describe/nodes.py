@@ -1,4 +1,4 @@
-"""Nodes: conditions, resources, and the pods that run there.
+"""Describes nodes: conditions, resources, and their pods.
 
 Mirrors: kubectl/pkg/describe describe.go describeNode, describeNodeResource, describeNodeLease
 """
@@ -31,7 +31,7 @@ _MOST_POOLS = 10
 
 @value_object
 class OnNode:
-    """What belongs to a node: its pods that have not ended, its lease if it has one, its resource slices."""
+    """Objects related to a node: pods that have not terminated, its lease, its resource slices."""
 
     pods: Sequence[JsonObject]
     lease: JsonObject | None
@@ -103,7 +103,7 @@ def _conditions(page: DescriptionPage, conditions: Sequence[JsonObject]) -> None
 
 
 def _slices(page: DescriptionPage, slices: Iterable[JsonObject]) -> None:
-    """By driver and pool."""
+    """The resource slices by driver and pool."""
     pools: dict[tuple[str, str], list[int]] = {}
     for each in slices:
         key = (dig(each, "spec.driver", ""), dig(each, "spec.pool.name", ""))

@@ -1,4 +1,4 @@
-"""Services, ConfigMaps, Secrets, namespaces, and kinds without a description of their own: field by field.
+"""Describes Services, ConfigMaps, Secrets, namespaces, and, field by field, all other kinds.
 
 Mirrors: kubectl/pkg/describe describe.go describeService, ConfigMapDescriber, describeSecret, genericDescriber
 """
@@ -61,7 +61,7 @@ def _ingress(each: JsonObject) -> str:
 
 
 def _endpoints(slices: Sequence[JsonObject], port: str) -> str:
-    """The addresses that are ready, with the number of the port of this name."""
+    """The ready addresses, with the number of the named port."""
     if not slices:
         return NONE
     found = []
@@ -95,7 +95,7 @@ def describe_config_map(page: DescriptionPage, obj: JsonObject, events: Sequence
 
 
 def describe_secret(page: DescriptionPage, obj: JsonObject) -> None:
-    """Without the size of what it holds: a run keeps no data of Secrets."""
+    """Describe a Secret without sizes, because a run stores no Secret data."""
     page.names(obj)
     page.marks(obj)
     page.line(f"\nType:\t{obj.get('type', '')}")
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def smart_label(field: str) -> str:
-    """`creationTimestamp` -> `Creation Timestamp`; a name with other signs than letters stays as it is."""
+    """`creationTimestamp` -> `Creation Timestamp`; a name with other characters than letters stays."""
     if not re.fullmatch(r"[A-Za-z-]*", field):
         return field
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""The page that a description is written on, and the parts that many of them have.
+"""The output page of a description, and sections shared by many kinds.
 
 Mirrors: kubectl/pkg/describe describe.go PrefixWriter, printLabelsMultiline, printAnnotationsMultiline, DescribeEvents
 """
@@ -16,12 +16,12 @@ from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE
 
 _SKIPPED = "kubectl.kubernetes.io/last-applied-configuration"
-_LONGEST = 140  # annotation on one line
+_LONGEST = 140  # maximum length of an annotation on one line
 _INDENT = "  "
 
 
 class DescriptionPage:
-    """Lines with tabs between their cells; a flush begins columns of other widths."""
+    """Lines of tab-separated cells. A flush starts a new block of column widths."""
 
     def __init__(self, now: int) -> None:
         self.now = now
@@ -35,7 +35,7 @@ class DescriptionPage:
         self.line(f"{name}:\t{value}", level)
 
     def optional(self, name: str, value: object, level: int = 0) -> None:
-        """A field that is left out if it has no value."""
+        """A field, omitted if empty."""
         if value not in (None, ""):
             self.field(name, value, level)
 
@@ -50,7 +50,7 @@ class DescriptionPage:
     # -- parts --------------------------------------------------------------------------------------------------
 
     def rows(self, title: str, rows: Sequence[str]) -> None:
-        """Values below each other behind one title."""
+        """Several values below one title."""
         self.line(f"{title}:\t" + "\n\t".join(rows or [NONE]))
 
     def labels(self, title: str, labels: Mapping[str, str] | None) -> None:
@@ -84,7 +84,7 @@ class DescriptionPage:
             self.field("Controlled By", f"{owner['kind']}/{owner['name']}")
 
     def conditions(self, obj: JsonObject) -> None:
-        """Those of a workload."""
+        """The conditions of a workload."""
         found = dig(obj, "status.conditions", ())
         if found:
             self.line("Conditions:\n  Type\tStatus\tReason")
@@ -96,7 +96,7 @@ class DescriptionPage:
         self.rows(title, [_toleration(each) for each in sorted(tolerations, key=lambda each: each.get("key", ""))])
 
     def events(self, events: Sequence[JsonObject]) -> None:
-        """In the order in which they are given."""
+        """The Events, in the given order."""
         if not events:
             self.field("Events", NONE)
             return
@@ -132,12 +132,12 @@ def _toleration(each: JsonObject) -> str:
 
 
 def canonical(amount: object) -> str:
-    """A quantity as kubectl prints one that it has read: 96636764000 is 96636764k."""
+    """A quantity as kubectl prints it after parsing: 96636764000 is 96636764k."""
     return str(parse_quantity(str(amount)))
 
 
 def date(timestamp: str | None) -> str:
-    """`Mon, 02 Jan 2006 15:04:05 +0000`; a missing one is Go's zero time."""
+    """`Mon, 02 Jan 2006 15:04:05 +0000`; Go's zero time if missing."""
     if not timestamp:
         return "Mon, 01 Jan 0001 00:00:00 +0000"
     return datetime.fromtimestamp(parse_time(timestamp) // SECOND, UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")

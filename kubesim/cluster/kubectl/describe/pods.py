@@ -1,4 +1,4 @@
-"""Pods, and the pod templates of workloads.
+"""Describes pods, and the pod templates of workloads.
 
 Mirrors: kubectl/pkg/describe describe.go describePod, DescribePodTemplate
 """

@@ -1,4 +1,4 @@
-"""Claims, volumes and storage classes.
+"""Describes claims, volumes and storage classes.
 
 Mirrors: kubectl/pkg/describe describe.go describePersistentVolumeClaim, describePersistentVolume, describeStorageClass
 """

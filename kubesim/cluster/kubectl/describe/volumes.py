@@ -1,6 +1,6 @@
-"""The volumes of a pod or a template.
+"""Describes the volumes of a pod or a template.
 
-Mirrors: kubectl/pkg/describe describe.go describeVolumes; volume plugins that no cluster has any more are left out
+Mirrors: kubectl/pkg/describe describe.go describeVolumes; removed volume plugins are omitted
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def describe_source(page: DescriptionPage, kind: str, source: JsonObject) -> Non
 
 
 def source_kind(owner: JsonObject) -> str | None:
-    """The kind of volume that a volume of a pod or the spec of a PersistentVolume has."""
+    """The type of a volume source, of a pod's volume or a PersistentVolume."""
     return next((kind for kind in _KINDS if owner.get(kind) is not None), None)
 
 
@@ -97,7 +97,7 @@ def _ephemeral(source: JsonObject) -> _Fields:
 
 
 def _csi(source: JsonObject) -> _Fields:
-    """A volume handle is in the source of a PersistentVolume."""
+    """A CSI source; only a PersistentVolume's has a volume handle."""
     attributes = [f"{key}={value}" for key, value in sorted((source.get("volumeAttributes") or {}).items())]
     handle = [("VolumeHandle", source["volumeHandle"])] if "volumeHandle" in source else []
     return [

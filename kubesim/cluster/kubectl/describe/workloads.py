@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and CronJobs.
+"""Describes Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and CronJobs.
 
 Mirrors: kubectl/pkg/describe describe.go describeDeployment, describeReplicaSet, describeJob and the others;
 kubectl/pkg/util/deployment FindNewReplicaSet
@@ -31,7 +31,7 @@ def _selector(obj: JsonObject) -> str:
 
 
 def pods_status(owner: JsonObject, pods: Iterable[JsonObject]) -> str:
-    """How many of the pods that an object controls are in which phase."""
+    """The number of controlled pods in each phase."""
     uid = owner["metadata"].get("uid")
     phases = Counter(
         dig(pod, "status.phase", "")
@@ -79,7 +79,7 @@ def _by_age(objects: Iterable[JsonObject]) -> list[JsonObject]:
 
 
 def _same(template: JsonObject, other: JsonObject) -> bool:
-    """Apart from the label that the controller adds."""
+    """Whether two templates are equal, ignoring the label that the controller adds."""
     return bool(_without_hash(template) == _without_hash(other))
 
 

@@ -1,1 +1,1 @@
-"""What a client is warned about when it writes a pod, and the Pod Security Standards."""
+"""Warnings about new pods, and the Pod Security Standards."""

@@ -1,4 +1,4 @@
-"""Pod security admission: the labels of a namespace say which level its pods must keep, and which one to warn about.
+"""Pod Security admission: a namespace's labels set the level to enforce and the level to warn about.
 
 Mirrors: k8s.io/pod-security-admission admission admission.go EvaluatePod
 """
@@ -32,7 +32,7 @@ def _problem(labels: Mapping[str, str], mode: str, pod: JsonObject) -> str:
     level = labels.get(f"{_PREFIX}{mode}", "privileged")
     if level == "privileged":
         return ""
-    from kubesim.cluster.registry.new_pods.standards import findings  # most namespaces request no level
+    from kubesim.cluster.registry.new_pods.standards import findings  # most namespaces set no level
 
     wrong = findings(level, pod)
     version = labels.get(f"{_PREFIX}{mode}-version", "latest")

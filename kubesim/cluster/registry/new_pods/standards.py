@@ -1,4 +1,4 @@
-"""The checks of the Pod Security Standards, baseline and restricted: each finds what a pod may not have.
+"""The checks of the Pod Security Standards, baseline and restricted. Each reports a violation.
 
 Mirrors: k8s.io/pod-security-admission policy check_*.go
 """
@@ -16,7 +16,7 @@ JsonObject = dict[str, Any]
 
 @value_object
 class Finding:
-    """`reason`, with what it is about in brackets."""
+    """A violation: `reason`, with details in parentheses."""
 
     reason: str
     detail: str
@@ -270,7 +270,7 @@ BASELINE: Sequence[Check] = (
     _capabilities_baseline, _host_namespaces, _host_paths, _host_ports, _host_process, _privileged, _proc_mount,
     _seccomp_baseline, _selinux, _sysctls,
 )  # fmt: skip
-# Those of the baseline that a stricter check does not replace, in the order in which they are reported.
+# Baseline checks that no stricter check replaces, in the order in which they are reported.
 RESTRICTED: Sequence[Check] = (
     _escalation, _capabilities_restricted, _host_namespaces, _host_ports, _host_process, _privileged, _proc_mount,
     _volume_types, _non_root, _run_as_user, _seccomp_restricted, _selinux, _sysctls,
@@ -278,6 +278,6 @@ RESTRICTED: Sequence[Check] = (
 
 
 def findings(level: str, pod: JsonObject) -> list[Finding]:
-    """What a pod has that the level forbids."""
+    """The violations of a pod against the level."""
     checks = {"baseline": BASELINE, "restricted": RESTRICTED}.get(level, ())
     return [found for check in checks if (found := check(pod.get("spec") or {})) is not None]

@@ -1,4 +1,4 @@
-"""Warnings about a pod that is accepted: what is deprecated in it, and what probably means something else.
+"""Warnings about an accepted pod: deprecated fields, and probable mistakes.
 
 Mirrors: pkg/api/pod/warnings.go; pkg/api/node/util.go
 """
@@ -36,7 +36,7 @@ _NO_MATCH = "a null labelSelector results in matching no pod"
 
 
 def pod_warnings(pod: JsonObject, root: str = "") -> list[str]:
-    """`root` is the path of the template that the pod is part of."""
+    """The warnings about a pod spec. `root` is the path of the pod template."""
     spec, path = pod.get("spec") or {}, f"{root}.spec" if root else "spec"
     return [
         *_selectors(spec, path),

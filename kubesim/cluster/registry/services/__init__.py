@@ -1,1 +1,1 @@
-"""What the API server gives a Service: cluster IPs and node ports."""
+"""Allocation of cluster IPs and node ports for Services."""

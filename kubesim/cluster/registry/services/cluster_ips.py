@@ -1,10 +1,10 @@
-"""Cluster IPs: IP families and addresses that a Service gets when it is created or changes its type.
+"""Cluster IPs: allocates IP families and addresses when a Service is created or changes its type.
 
-The cluster has one family, IPv4. An address follows from the Service's namespace and name, so that it is the same in
-every run; if another Service has it, the next free one is taken.
+The cluster is IPv4 only. An address is derived from the Service's namespace and name, so it is the same in every run.
+If it is taken, the next free address is used.
 
 Mirrors: pkg/registry/core/service/storage alloc.go initIPFamilyFields, allocClusterIPs, updateClusterIPs; storage.go
-normalizeClusterIPs, patchAllocatedValues; ipallocator (the upper part of the range is for addresses nobody requested)
+normalizeClusterIPs, patchAllocatedValues; ipallocator (dynamic allocation uses the upper part of the range)
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.store import Store
 
 RANGE = ipaddress.IPv4Network("10.96.0.0/12")
-RESERVED = 256  # the lower part is left to Services that name their address
+RESERVED = 256  # the lower part is reserved for static allocation
 FAMILY = "IPv4"
 
 
 def allocate_cluster_ips(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place. Existing addresses of a Service stay."""
+    """Allocate cluster IPs, in place. A Service keeps its addresses."""
     spec, before = service["spec"], None if old is None else old["spec"]
     if before is not None:
         _keep_allocated(spec, before)
@@ -53,14 +53,14 @@ def allocate_cluster_ips(store: Store, service: JsonObject, old: JsonObject | No
 
 
 def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
-    """A client that sends its manifest again does not know what it was given."""
+    """Restore the allocated addresses: a client that re-applies its manifest does not name them."""
     if needs_cluster_ip(spec) and needs_cluster_ip(before):
         spec["clusterIP"] = spec.get("clusterIP") or before.get("clusterIP", "")
         spec["clusterIPs"] = spec.get("clusterIPs") or before.get("clusterIPs") or []
 
 
 def _synchronize(spec: JsonObject, before: JsonObject | None) -> None:
-    """The one address and the list of addresses say the same."""
+    """Synchronize `clusterIP` and `clusterIPs`."""
     first, addresses = spec.get("clusterIP"), spec.get("clusterIPs") or []
     if before is None:
         if first and not addresses:
@@ -121,7 +121,7 @@ def _requested(service: JsonObject, address: str, used: set[str]) -> str:
 
 
 def _next_free(service: JsonObject, used: set[str]) -> str:
-    metadata, size = service["metadata"], RANGE.num_addresses - 1 - RESERVED  # the last one is for broadcasts
+    metadata, size = service["metadata"], RANGE.num_addresses - 1 - RESERVED  # the last one is the broadcast address
     digest = hashlib.sha256(f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".encode()).digest()
     at = int.from_bytes(digest[:8], "big") % size
     while (address := str(RANGE[RESERVED + at])) in used:

@@ -1,7 +1,6 @@
-"""The Service `kubernetes`, by which pods find the API server: every cluster has it from the start.
+"""The Service `kubernetes`, through which pods reach the API server. It exists in every cluster.
 
-Its address is the first of the range of cluster IPs. It has a uid of its own: its presence changes nothing for other
-objects.
+It has the first cluster IP. Its uid is fixed, so that creating it changes no other uid.
 
 Mirrors: pkg/controlplane/controller/kubernetesservice/controller.go CreateOrUpdateMasterServiceIfNeeded
 """
@@ -38,13 +37,13 @@ KUBERNETES_SERVICE: Mapping[str, Any] = {
 
 
 def create_kubernetes_service(store: Store) -> None:
-    """Unless it is there already."""
+    """Create the Service unless it exists."""
     if store.find("Service", "default", "kubernetes") is None:
         store.create(Service.from_json(KUBERNETES_SERVICE))
 
 
-def make_way_for_service(store: Store, kind: str, namespace: str, name: str) -> None:
-    """A user brings the Service of a cluster of theirs: it replaces this one, whose address could not be changed."""
+def yield_to_user_service(store: Store, kind: str, namespace: str, name: str) -> None:
+    """Remove the generated Service when a user creates their own, because its address is immutable."""
     if (kind, namespace, name) != ("Service", "default", "kubernetes"):
         return
     known = store.find(kind, namespace, name)

@@ -1,7 +1,6 @@
-"""Node ports: the ports that a Service of type NodePort or LoadBalancer gets on every node.
+"""Node ports: allocates the ports of NodePort and LoadBalancer Services.
 
-A port follows from the Service's namespace, name and position of the port; if another Service has it, the next free
-one is taken.
+A port is derived from the Service's namespace, name and port index. If it is taken, the next free port is used.
 
 Mirrors: pkg/registry/core/service/storage alloc.go initNodePorts, allocHealthCheckNodePort, updateNodePorts; storage.go
 patchAllocatedValues; portallocator
@@ -20,11 +19,11 @@ from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.store import Store
 
 FIRST, LAST = 30000, 32767
-RESERVED = 86  # the lower part is left to Services that name their port
+RESERVED = 86  # the lower part is reserved for static allocation
 
 
 def allocate_node_ports(store: Store, service: JsonObject, old: JsonObject | None) -> None:
-    """In place. Existing ports of a Service stay."""
+    """Allocate node ports, in place. A Service keeps its ports."""
     spec, before = service["spec"], {} if old is None else old["spec"]
     if not needs_node_port(spec):
         return
@@ -35,7 +34,7 @@ def allocate_node_ports(store: Store, service: JsonObject, old: JsonObject | Non
         spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
     used = set(_used_by_others(store, service))
     may_draw = spec.get("type") == "NodePort" or spec.get("allocateLoadBalancerNodePorts") is not False
-    by_port: dict[int, int] = {}  # two protocols of one port share the node port
+    by_port: dict[int, int] = {}  # the same port over two protocols shares one node port
     for n, port in enumerate(ports):
         wanted = port.get("nodePort") or by_port.get(port.get("port", 0)) or _asked_for_later(port, ports[n:])
         if wanted:
@@ -57,7 +56,7 @@ _ALLOCATED = "provided port is already allocated"
 
 
 def _keep_allocated(ports: list[JsonObject], before: JsonObject) -> None:
-    """By the names of the ports."""
+    """Restore allocated node ports, matched by port name."""
     former = {port.get("name", ""): port.get("nodePort", 0) for port in before.get("ports") or ()}
     taken = {port.get("nodePort", 0) for port in ports} & set(former.values())
     for port in ports:

@@ -1,1 +1,1 @@
-"""What the API server does to claims and volumes beyond validation."""
+"""Admission of claims and volumes."""

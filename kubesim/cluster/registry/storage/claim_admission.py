@@ -1,6 +1,6 @@
-"""What the default admission plugins do to new claims and volumes, and which claims may grow.
+"""The default admission plugins for claims and volumes, including which claims may be resized.
 
-In place, on JSON objects with their defaults. Reads other objects of the store, writes none.
+They change JSON objects (with defaults) in place. They read other objects of the store and write none.
 
 Mirrors: plugin/pkg/admission/storage storageclass/setdefault, storageobjectinuseprotection, persistentvolume/resize
 """
@@ -26,7 +26,9 @@ _PROTECTION = {"PersistentVolumeClaim": CLAIM_PROTECTION, "PersistentVolume": VO
 
 
 def admit_new_storage(store: Store, obj: JsonObject) -> None:
-    """A claim that names no class gets the default one; claims and volumes are protected while they are used."""
+    """A claim without a class gets the default one. Claims and volumes get the finalizer that protects them while in
+    use.
+    """
     kind, metadata = obj["kind"], obj["metadata"]
     protection = _PROTECTION.get(kind)
     if protection is None:
@@ -44,7 +46,7 @@ def admit_new_storage(store: Store, obj: JsonObject) -> None:
 
 
 def admit_claim_update(store: Store, new: JsonObject, old: JsonObject) -> None:
-    """A claim grows only once it is bound, and only if its class allows that."""
+    """Allow a larger size only for a bound claim whose class allows expansion."""
     if quantity(_size(new)) <= quantity(_size(old)):
         return
     name = new["metadata"].get("name", "")

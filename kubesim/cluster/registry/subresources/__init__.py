@@ -1,1 +1,1 @@
-"""Subresources that are more than another view of the object: binding and eviction of pods."""
+"""Subresources that are more than a view of the object: binding and eviction of pods."""

@@ -1,6 +1,6 @@
-"""Binding: a pod gets its node.
+"""Binding: assigns a pod to a node.
 
-(`status`, `ephemeralcontainers`, `resize` and `finalize` are updates with a strategy of their own: `strategies.py`.)
+(`status`, `ephemeralcontainers`, `resize` and `finalize` are updates with their own strategy: `strategies.py`.)
 
 Mirrors: pkg/registry/core/pod/storage storage.go BindingREST
 """
@@ -53,7 +53,7 @@ def _why_not_bound(pod: Pod) -> str:
 
 
 def _bound(pod: Pod, node_name: str, metadata: JsonObject, now: int) -> Pod:
-    """With its node, the condition that says so, and what the scheduler wrote on the binding."""
+    """The pod with its node, the PodScheduled condition, and the scheduler's annotations and labels of the Binding."""
     changes: dict[str, Any] = {}
     for name in ("annotations", "labels"):
         if metadata.get(name):
@@ -67,7 +67,7 @@ def _bound(pod: Pod, node_name: str, metadata: JsonObject, now: int) -> Pod:
 
 
 def pod_with_condition(pod: Pod, condition: PodCondition, now: int) -> Pod:
-    """The pod with this condition in place of the one of its type; its time changes only if its status does.
+    """The pod with this condition added or replaced. The transition time changes only if the status does.
 
     Mirrors: pkg/api/v1/pod util.go UpdatePodCondition
     """

@@ -1,4 +1,4 @@
-"""Eviction: a pod is marked as disrupted and deleted, if its disruption budget allows it.
+"""Eviction: marks a pod as disrupted and deletes it, if its PodDisruptionBudget allows it.
 
 Mirrors: pkg/registry/core/pod/storage eviction.go EvictionREST
 """
@@ -38,7 +38,7 @@ MOST_DISRUPTED_PODS = 2000
 def evict(store: Store, target: Target, eviction: JsonObject, options: DeleteOptions) -> None:
     """Check the pod's disruption budget, mark the pod as disrupted, then delete it gracefully.
 
-    A pod that has not started, has ended or is being deleted already can be evicted without a budget.
+    A pod that is pending, terminated or being deleted is evicted without a check of its budget.
     """
     if (eviction.get("metadata") or {}).get("name", "") != target.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -62,7 +62,7 @@ def evict(store: Store, target: Target, eviction: JsonObject, options: DeleteOpt
         stored = store.write(pod, marked)
         assert isinstance(stored, Pod)
         pod = stored
-    if options.resource_version:  # the mark is ours
+    if options.resource_version:  # ignore the condition just written
         options = replace(options, resource_version=pod.metadata.resource_version)
     store.delete_with(pod, options)
 
@@ -80,7 +80,7 @@ def _budget_of(store: Store, pod: Pod) -> PodDisruptionBudget | None:
 
 
 def _needs_no_permission(pod: Pod, budget: PodDisruptionBudget) -> bool:
-    """A pod that is not ready does not count as healthy, so that its eviction takes nothing from the others."""
+    """Whether a pod that is not ready may be evicted without a disruption: it does not count as healthy."""
     if any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions):
         return False
     status = budget.status
@@ -90,7 +90,7 @@ def _needs_no_permission(pod: Pod, budget: PodDisruptionBudget) -> bool:
 
 
 def check_and_decrement(budget: PodDisruptionBudget, pod_name: str, now: int) -> PodDisruptionBudgetStatus:
-    """The budget's status after it has allowed one more disruption; raises an ApiError if it does not."""
+    """The budget's status after one more allowed disruption; raises an ApiError if none is allowed."""
     status, name = budget.status, budget.metadata.name
     if status.observed_generation < budget.metadata.generation:
         problem = f"The disruption budget {name} is still being processed by the server."

@@ -1,8 +1,8 @@
 """Validation of a pod's new status: conditions, container states, addresses.
 
-The functions take JSON objects with their defaults, and add to the errors in the API's order.
-Mirrors: pkg/apis/core/validation ValidatePodStatusUpdate, ValidateContainerStateTransition, validatePodIPs,
-validateHostIPs; pkg/api/v1/pod/util.go ContainerShouldRestart
+The functions take JSON objects with defaults and add errors in the API's order. Mirrors: pkg/apis/core/validation
+ValidatePodStatusUpdate, ValidateContainerStateTransition, validatePodIPs, validateHostIPs; pkg/api/v1/pod/util.go
+ContainerShouldRestart
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ def _validate_nominated_node(
 def validate_transitions(
     errors: Errors, new: JsonObject, old: JsonObject, kind: str, spec: JsonObject, containers: list[JsonObject]
 ) -> None:
-    """A container that has ended permanently cannot be said to run again."""
+    """Reject a status in which a permanently terminated container runs again."""
     if _all_could_restart(spec):
         return
     for n, status in enumerate(old.get(kind) or ()):
         terminated, name = (status.get("state") or {}).get("terminated"), status.get("name", "")
-        if terminated is None or not _left_terminated(new, kind, name):
+        if terminated is None or not _no_longer_terminated(new, kind, name):
             continue
         container = next((container for container in containers if container.get("name", "") == name), None)
         if container is None or not _should_restart(container, spec, terminated.get("exitCode", 0)):
@@ -91,12 +91,12 @@ def validate_transitions(
 def _validate_ephemeral_transitions(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     for n, status in enumerate(old.get(_EPHEMERAL) or ()):
         ended = (status.get("state") or {}).get("terminated") is not None
-        for _ in range(_left_terminated(new, _EPHEMERAL, status.get("name", "")) if ended else 0):
+        for _ in range(_no_longer_terminated(new, _EPHEMERAL, status.get("name", "")) if ended else 0):
             errors.forbidden(f"status.{_EPHEMERAL}[{n}].state", _NOT_BACK)
 
 
-def _left_terminated(new: JsonObject, kind: str, name: str) -> int:
-    """How many new statuses of this name do not say that the container has ended."""
+def _no_longer_terminated(new: JsonObject, kind: str, name: str) -> int:
+    """The number of new statuses of this name that are no longer terminated."""
     return sum(
         status.get("name", "") == name and (status.get("state") or {}).get("terminated") is None
         for status in new.get(kind) or ()
@@ -113,7 +113,7 @@ def _all_could_restart(spec: JsonObject) -> bool:
 
 
 def _should_restart(container: JsonObject, spec: JsonObject, exit_code: int) -> bool:
-    """By the first rule of the container that matches, its policy, or else the policy of the pod."""
+    """Whether the container restarts, by its first matching restart rule, its restart policy, or the pod's."""
     own = container.get("restartPolicy")
     if own is not None and any(_matches(rule, exit_code) for rule in container.get("restartPolicyRules") or ()):
         return True
@@ -137,7 +137,7 @@ def _validate_ips(errors: Errors, new: JsonObject, old: JsonObject) -> None:
 
 
 def _validate_ip_list(errors: Errors, new: JsonObject, old: JsonObject, kind: str) -> None:
-    """Addresses, at most one of each family. One that was accepted before stays accepted."""
+    """Validate addresses, at most one of each family. Addresses accepted before stay valid."""
     path = f"status.{kind}"
     addresses = [entry.get("ip", "") for entry in new.get(kind) or ()]
     known = {entry.get("ip", "") for entry in old.get(kind) or ()}

@@ -1,8 +1,7 @@
-"""What a pod's status says about resources, users and image volumes of its containers: claims, health, ids.
+"""Validation of resources, users and image volumes in container statuses: claims, health, ids.
 
-A part of `pod_status.py`.
-Mirrors: pkg/apis/core/validation validatePodResourceClaimStatuses, validatePodExtendedResourceClaimStatus,
-validateNodeAllocatableResourceClaimStatus, validateContainerStatusUsers,
+A part of `pod_status.py`. Mirrors: pkg/apis/core/validation validatePodResourceClaimStatuses,
+validatePodExtendedResourceClaimStatus, validateNodeAllocatableResourceClaimStatus, validateContainerStatusUsers,
 validateContainerStatusAllocatedResourcesStatus, validateVolumeStatus
 """
 
@@ -71,7 +70,7 @@ def _validate_extended_resource_claim(errors: Errors, status: JsonObject | None,
             errors.invalid(f"{where}.containerName", container, _NO_CONTAINER)
         elif resource not in requests[container]:
             errors.invalid(f"{where}.resourceName", resource, _NO_EXTENDED_RESOURCE)
-        # Upstream's path of a request name does not say which mapping it is in.
+        # Upstream's path of a request name does not name the mapping.
         errors.all_invalid(f"{path}.requestName", request, formats.dns1123_label(request))
         if (container, resource, request) in seen:
             for kind, name in (("container", container), ("resource", resource), ("request", request)):
@@ -85,7 +84,7 @@ def _validate_extended_resource_claim(errors: Errors, status: JsonObject | None,
 
 
 def _validate_node_allocatable_claims(errors: Errors, status: JsonObject, spec: JsonObject) -> None:
-    """Resources in upstream's map have no order; here they go by name."""
+    """Upstream iterates over a Go map in random order; here resources are sorted by name."""
     statuses = status.get("nodeAllocatableResourceClaimStatuses") or ()
     references = [*(spec.get("resourceClaims") or ()), *(status.get("resourceClaimStatuses") or ())]
     known = {reference.get("resourceClaimName") for reference in references} - {None}
@@ -136,7 +135,7 @@ def validate_no_allocated_resources(errors: Errors, statuses: Statuses, path: st
 def validate_allocated_resources(
     errors: Errors, statuses: Statuses, path: str, containers: Iterable[JsonObject]
 ) -> None:
-    """The resources must be those of the container. A status of a container that the pod does not have is ignored."""
+    """Each allocated resource must be one of the container. Statuses of unknown containers are ignored."""
     for n, status in enumerate(statuses):
         allocated = status.get("allocatedResourcesStatus") or ()
         named = (container for container in containers if container.get("name", "") == status.get("name", ""))

@@ -1,1 +1,1 @@
-"""The scheduling framework: what a plugin is, what the scheduler knows of the nodes, and the cycle of one pod."""
+"""The scheduling framework: plugins, the snapshot of nodes, and the scheduling cycle of a pod."""

@@ -1,7 +1,7 @@
 """Terms of pod affinity and anti-affinity, with their selectors parsed once per pod.
 
-Mirrors: kube-scheduler/framework/types.go AffinityTerm, GetAffinityTerms;
-pkg/registry/core/pod/strategy.go applyMatchLabelKeysAndMismatchLabelKeys
+Mirrors: kube-scheduler/framework/types.go AffinityTerm, GetAffinityTerms; pkg/registry/core/pod/strategy.go
+applyMatchLabelKeysAndMismatchLabelKeys
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @value_object
 class AffinityTerm:
-    """Pods of some namespaces with some labels, together in one topology domain. Without a weight it is required."""
+    """A term: pods with these labels and namespaces, in the same topology domain. Without a weight it is required."""
 
     namespaces: frozenset[str]
     selector: LabelSelector
@@ -43,7 +43,7 @@ NO_TERMS: tuple[AffinityTerm, ...] = ()
 
 @value_object
 class AffinityTerms:
-    """What a pod requires of other pods."""
+    """All terms of a pod."""
 
     required_affinity: tuple[AffinityTerm, ...] = NO_TERMS
     required_anti_affinity: tuple[AffinityTerm, ...] = NO_TERMS
@@ -107,7 +107,7 @@ def _term(pod: Pod, term: Mapping[str, Any], weight: int = 0) -> AffinityTerm:
 def with_label_keys(
     selector: LabelSelector, labels: Mapping[str, str], match: Sequence[str], mismatch: Sequence[str] = ()
 ) -> LabelSelector:
-    """The selector that also requests the pod's own values of some labels, or for other values than those."""
+    """The selector extended by matchLabelKeys and mismatchLabelKeys with the pod's own values."""
     own = [(key, operator) for keys, operator in ((match, "in"), (mismatch, "notin")) for key in keys if key in labels]
     if not own:
         return selector

@@ -1,4 +1,4 @@
-"""Changes in the cluster, as far as they may help a pod that waits for a node.
+"""Cluster events that may make an unschedulable pod schedulable.
 
 Mirrors: pkg/scheduler/framework/events.go PodSchedulingPropertiesChange, NodeSchedulingPropertiesChange;
 kube-scheduler/framework/types.go ActionType
@@ -17,7 +17,7 @@ from kubesim.values import value_object
 
 
 class Action(StrEnum):
-    """What happened to the object."""
+    """The kind of change."""
 
     ADD = "Add"
     DELETE = "Delete"
@@ -34,7 +34,7 @@ class Action(StrEnum):
 
 @value_object
 class ClusterEvent:
-    """`old` is None for a new object, `new` for one that is gone."""
+    """A change of an object. `old` is None for a new object, `new` for a deleted one."""
 
     kind: str
     action: Action
@@ -63,7 +63,7 @@ QueueingHint = Callable[[Pod, ClusterEvent], bool]
 
 @value_object
 class Registration:
-    """The events after which pods that a plugin refused are worth another attempt; without a hint all of them are."""
+    """An event for which a plugin requeues pods that it rejected. Without a hint it requeues all of them."""
 
     kind: str
     actions: frozenset[Action]
@@ -75,7 +75,7 @@ def after(kind: str, *actions: Action, hint: QueueingHint | None = None) -> Regi
 
 
 def pod_changes(old: Pod, new: Pod) -> Iterator[ClusterEvent]:
-    """The cluster events of an updated pod, which may wake pods; updates of other kinds wake none."""
+    """The cluster events of an updated pod. Updates of other kinds requeue none."""
     if old.status.resource_claim_statuses != new.status.resource_claim_statuses:
         yield ClusterEvent("Pod", Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, old, new)
     if old.spec is new.spec and old.metadata.labels is new.metadata.labels and not new.status.container_statuses:
@@ -98,12 +98,12 @@ def _is_scaled_down(old: Pod, new: Pod) -> bool:
 
 
 def is_resized(pod: Pod) -> bool:
-    """Whether a resize is under way, so that the pod's status decides what it needs."""
+    """Whether a resize is in progress. Then the status determines the pod's requests."""
     return any(condition.type in ("PodResizePending", "PodResizeInProgress") for condition in pod.status.conditions)
 
 
 def node_changes(old: Node, new: Node) -> Iterator[ClusterEvent]:
-    """The cluster events of an updated node, which may wake pods."""
+    """The cluster events of an updated node."""
     if old.spec.unschedulable and not new.spec.unschedulable:
         yield ClusterEvent("Node", Action.UPDATE_NODE_TAINT, old, new)
     if old.status.allocatable != new.status.allocatable:

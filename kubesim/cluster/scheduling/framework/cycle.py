@@ -1,4 +1,4 @@
-"""One scheduling cycle, pure: which nodes take the pod, and which of them is the best.
+"""One scheduling cycle, pure: filters the nodes for a pod, and scores them.
 
 Mirrors: pkg/scheduler/schedule_one.go schedulePod, findNodesThatFitPod, prioritizeNodes;
 pkg/scheduler/framework/runtime/framework.go RunPreFilterPlugins, RunFilterPluginsWithNominatedPods, RunScorePlugins
@@ -16,13 +16,13 @@ from kubesim.cluster.scheduling.framework.status import Status
 from kubesim.cluster.scheduling.plugins.profile import PLUGINS
 from kubesim.values import value_object
 
-NominatedPods = Callable[[str], Iterable[PodInfo]]  # those that wait for room on a node
-Choose = Callable[[Sequence[str]], str]  # one of several equally good nodes
+NominatedPods = Callable[[str], Iterable[PodInfo]]  # pods nominated to a node
+Choose = Callable[[Sequence[str]], str]  # picks one of several equally scored nodes
 
 
 @value_object
 class Placement:
-    """The node for a pod, of so many that fit."""
+    """The node for a pod, and the number of feasible nodes."""
 
     node: str
     feasible: int
@@ -30,7 +30,7 @@ class Placement:
 
 
 def schedule_pod(cycle: CycleState, nominated: NominatedPods, choose: Choose) -> Placement | Diagnosis:
-    """A node for the pod, or why there is none."""
+    """The node for the pod; raises with the reason if there is none."""
     diagnosis = Diagnosis(len(cycle.snapshot.nodes))
     feasible = _find_nodes_that_fit(cycle, nominated, diagnosis)
     if not feasible:
@@ -51,7 +51,7 @@ def schedule_pod(cycle: CycleState, nominated: NominatedPods, choose: Choose) ->
 
 
 def _find_nodes_that_fit(cycle: CycleState, nominated: NominatedPods, diagnosis: Diagnosis) -> list[NodeState]:
-    """Fills the diagnosis with the nodes that do not fit."""
+    """The feasible nodes; fills the diagnosis with the others."""
     names = run_pre_filters(cycle, diagnosis)
     if diagnosis.pre_filter:
         return []
@@ -71,7 +71,7 @@ def _find_nodes_that_fit(cycle: CycleState, nominated: NominatedPods, diagnosis:
 
 
 def run_pre_filters(cycle: CycleState, diagnosis: Diagnosis) -> frozenset[str] | None:
-    """The only nodes that come into question, or None for all."""
+    """The names of the only possible nodes, or None for all."""
     names: frozenset[str] | None = None
     restricting: list[str] = []
     for plugin in PLUGINS:
@@ -93,8 +93,9 @@ def run_pre_filters(cycle: CycleState, diagnosis: Diagnosis) -> frozenset[str] |
 
 
 def filter_with_nominated_pods(cycle: CycleState, state: NodeState, nominated: NominatedPods) -> Status | None:
-    """The first refusal. Pods of at least the same priority that wait for room there are counted as running there, and
-    in a second pass as absent: affinity may require their absence."""
+    """The first rejection. Nominated pods of at least the same priority count as running in a first pass, and as absent
+    in a second: affinity may need either.
+    """
     priority = pod_priority(cycle.pod)
     waiting = [pod for pod in nominated(state.name) if pod_priority(pod.pod) >= priority and pod.uid != cycle.info.uid]
     if waiting:
@@ -109,7 +110,7 @@ def filter_with_nominated_pods(cycle: CycleState, state: NodeState, nominated: N
 
 
 def run_filters(cycle: CycleState, state: NodeState) -> Status | None:
-    """The refusal of the first plugin that refuses."""
+    """The first plugin's rejection."""
     for plugin in PLUGINS:
         if plugin.filter is None or (plugin.pre_filter is not None and plugin.name not in cycle.states):
             continue

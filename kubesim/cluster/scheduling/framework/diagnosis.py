@@ -1,4 +1,4 @@
-"""Why no node takes a pod, per node, and how the scheduler sums that up in one line.
+"""Why no node fits a pod, per node and summarized in one line.
 
 Mirrors: pkg/scheduler/framework/types.go Diagnosis, FitError, NodeToStatus
 """
@@ -16,7 +16,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 @mutable(eq=False)
 class Diagnosis:
-    """`absent` holds for every node without a status of its own. `pre_filter` is the reason that holds for all."""
+    """Rejections. `absent` applies to every node without its own status. `pre_filter` applies to all."""
 
     nodes: int
     statuses: dict[str, Status] = field(default_factory=dict)

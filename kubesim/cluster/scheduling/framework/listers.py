@@ -1,4 +1,4 @@
-"""What the plugins look up beside nodes and pods: claims, volumes, namespaces, owners, disruption budgets."""
+"""Listers for plugins: claims, volumes, namespaces, owners, disruption budgets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NO_LABELS: Mapping[str, str] = {}
 
 
 def field(obj: ApiObject, name: str) -> Json:
-    """A field of an object whose kind has no class, for example its `spec`."""
+    """A top-level field of an object whose kind has no class, for example its `spec`."""
     return obj.extra.get(name) or {}
 
 
 @part
 class Listers:
-    """Reads from the store, which is never stale."""
+    """Reads from the store, so it is never stale."""
 
     store: Store
 
@@ -51,7 +51,7 @@ class Listers:
         return self.store.list("CSIStorageCapacity")
 
     def attachments(self, node: str) -> Iterator[Json]:
-        """The specs of the volume attachments of a node."""
+        """The specs of the VolumeAttachments of a node."""
         for attachment in self.store.list("VolumeAttachment"):
             spec = field(attachment, "spec")
             if spec.get("nodeName") == node:
@@ -67,7 +67,7 @@ class Listers:
                 yield namespace.metadata.name
 
     def services_of(self, pod: Pod) -> Iterator[Service]:
-        """The services that select a pod; one without a selector selects none."""
+        """The Services that select a pod; one without a selector selects none."""
         for service in self.store.list("Service", pod.metadata.namespace):
             if isinstance(service, Service) and service.spec.selector:
                 labels = pod.metadata.labels
@@ -90,6 +90,6 @@ class Listers:
 
 
 def volume_class(volume: ApiObject) -> str:
-    """The deprecated annotation takes precedence, as upstream."""
+    """The class of a volume or claim; the deprecated annotation takes precedence, as upstream."""
     old: str | None = volume.metadata.annotations.get("volume.beta.kubernetes.io/storage-class")
     return old if old is not None else field(volume, "spec").get("storageClassName") or ""

@@ -1,6 +1,6 @@
-"""A node with the pods that the scheduler counts on it: those that are bound, and those that are about to be.
+"""A node with its bound and assumed pods.
 
-Pods with equal labels are counted together, so that a selector is compared once for all pods of a ReplicaSet.
+Pods with equal labels are grouped, so that a selector is evaluated once for all pods of a ReplicaSet.
 
 Mirrors: pkg/scheduler/framework/types.go NodeInfo
 """
@@ -19,7 +19,7 @@ from kubesim.values import mutable
 
 @mutable(eq=False)
 class LabelGroup:
-    """How many pods of a namespace have exactly these labels; `live` ones are not terminating."""
+    """The number of pods of a namespace with exactly these labels; `live` ones are not terminating."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -28,9 +28,9 @@ class LabelGroup:
 
 
 class PodOrder:
-    """The order in which the scheduler's cache holds the pods of a node: preemption spares equal pods in this order.
+    """The order of a node's pods in the scheduler's cache, which breaks ties in preemption.
 
-    A pod that changes is taken out and put at the end, and the last pod takes the place that it leaves.
+    A changed pod is removed and appended; the last pod fills the gap.
 
     Mirrors: pkg/scheduler/framework/types.go NodeInfo.RemovePod; pkg/scheduler/backend/cache/cache.go updatePod
     """
@@ -53,7 +53,7 @@ class PodOrder:
             self._positions[last] = position
 
     def move_to_end(self, uid: str) -> None:
-        """The pod has changed."""
+        """Move a changed pod to the end."""
         self.remove(uid)
         self.add(uid)
 
@@ -62,7 +62,7 @@ class PodOrder:
 
 
 class NodeState(NodeInfo):
-    """Pods are added and taken away one by one; nothing is counted again."""
+    """A node and its pods, updated incrementally."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
@@ -83,7 +83,7 @@ class NodeState(NodeInfo):
         return self.node.metadata.labels
 
     def set_node(self, node: Node) -> None:
-        """A new state of the node; its pods stay."""
+        """Replace the node; its pods stay."""
         if node.status.allocatable != self.node.status.allocatable:
             self.allocatable = NodeResources.of(quantities(node.status.allocatable))
         if node.status.images is not self.node.status.images:
@@ -124,7 +124,7 @@ class NodeState(NodeInfo):
             del self.groups[key]
 
     def live_pods(self, namespace: str, selector: LabelSelector) -> int:
-        """How many pods of a namespace match a selector and are not terminating; an empty selector counts none."""
+        """The number of matching pods of a namespace that are not terminating; an empty selector matches none."""
         if not selector.requirements:
             return 0
         return sum(
@@ -134,7 +134,7 @@ class NodeState(NodeInfo):
         )
 
     def copy(self) -> NodeState:
-        """For a dry run: the copy can lose and gain pods."""
+        """A copy for a dry run, to and from which pods can be added and removed."""
         other = NodeState.__new__(NodeState)
         other.__dict__.update(self.__dict__)
         other.requested, other.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
@@ -148,5 +148,5 @@ class NodeState(NodeInfo):
 
 
 def _images(node: Node) -> dict[str, int]:
-    """The images that the node has, by every name, and their sizes."""
+    """The sizes of the node's images, by every name."""
     return {name: image.get("sizeBytes", 0) for image in node.status.images for name in image.get("names") or ()}

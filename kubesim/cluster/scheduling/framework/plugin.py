@@ -1,6 +1,6 @@
-"""What a plugin is, and what one scheduling cycle carries from plugin to plugin.
+"""`Plugin`, the interface of scheduling plugins, and the state of one scheduling cycle.
 
-Plugins are pure: they read the cycle and a node and answer with a refusal, a state or scores.
+Plugins are pure: they read the cycle and a node, and return a rejection, a state or scores.
 
 Mirrors: kube-scheduler/framework/interface.go PreFilterPlugin, FilterPlugin, ScorePlugin, EnqueueExtensions, CycleState
 """
@@ -24,21 +24,21 @@ MAX_NODE_SCORE = 100
 
 
 class PluginState:
-    """What a plugin computes before it looks at nodes. `node_names`: the only nodes that come into question."""
+    """The result of a pre-filter. `node_names`: the only possible nodes."""
 
     node_names: frozenset[str] | None = None
 
     def copy(self) -> PluginState:
-        """For a dry run; a state that no pod changes is shared."""
+        """A copy for a dry run; a state that no pod affects is shared."""
         return self
 
     def update(self, pod: PodInfo, node: Node, delta: int) -> None:
-        """In a dry run a pod is added to a node (1) or removed from it (-1)."""
+        """In a dry run, a pod is added to a node (1) or removed from it (-1)."""
 
 
 @mutable(eq=False)
 class CycleState:
-    """One attempt for one pod. A plugin without a state does not apply to this pod."""
+    """One attempt for one pod. A plugin without a state is skipped for this pod."""
 
     info: PodInfo
     snapshot: Snapshot
@@ -58,14 +58,14 @@ class CycleState:
             state.update(pod, node, delta)
 
 
-PreFilter = Callable[[CycleState], PluginState | Status | None]  # None: nothing to say about this pod
+PreFilter = Callable[[CycleState], PluginState | Status | None]  # None: skip this plugin for the pod
 Filter = Callable[[CycleState, NodeState], Status | None]  # None: the pod fits
 Score = Callable[[CycleState, Sequence[NodeState]], Sequence[int] | None]  # 0 to 100 each; None: no preference
 
 
 @value_object
 class Plugin:
-    """One plugin of the profile. With a `pre_filter`, the `filter` is called only if that returned a state."""
+    """A plugin of the profile. With a `pre_filter`, the `filter` is called only if that returned a state."""
 
     name: str
     pre_filter: PreFilter | None = None
@@ -76,7 +76,7 @@ class Plugin:
 
 
 def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
-    """Scale to 0..100 by the highest score; `reverse` makes the lowest the best.
+    """Scale scores to 0..100 by the highest one; `reverse` gives the lowest 100.
 
     Mirrors: plugins/helper/normalize_score.go DefaultNormalizeScore
     """

@@ -1,4 +1,4 @@
-"""What the plugins need to know about a pod, computed once: its requests, host ports, terms of affinity and claims.
+"""Properties of a pod that plugins need, computed once: requests, host ports, affinity terms, claims.
 
 Mirrors: pkg/scheduler/framework/types.go PodInfo, CalculateResource; pkg/scheduler/util/pod_resources.go
 """
@@ -15,7 +15,7 @@ from kubesim.cluster.scheduling.node_info import NodeResources, host_ports
 from kubesim.features import FeatureGates
 from kubesim.values import replace, value_object
 
-# What a container without a request counts as in scores, so that pods without requests spread too.
+# Default request of a container in scores, so that pods without requests spread too.
 DEFAULT_CPU = "100m"
 DEFAULT_MEMORY = 200 * 1024 * 1024
 
@@ -25,12 +25,12 @@ LabelsKey = tuple[str, tuple[tuple[str, str], ...]]  # namespace and labels
 @value_object
 class PodInfo:
     pod: Pod
-    requests: NodeResources  # of a pod without a node: what it requests; of one on a node: what it holds
-    non_zero: NodeResources  # the same with defaults for containers that request nothing
+    requests: NodeResources  # requests of a pending pod; allocated resources of a pod on a node
+    non_zero: NodeResources  # with defaults for containers without requests
     ports: tuple[ContainerPort, ...]
     terms: AffinityTerms
     labels_key: LabelsKey
-    claims: tuple[str, ...]  # names of the persistent volume claims that the pod names itself
+    claims: tuple[str, ...]  # claims that the pod names itself
 
     @property
     def uid(self) -> str:
@@ -61,7 +61,9 @@ def new_pod_info(pod: Pod, gates: FeatureGates) -> PodInfo:
 
 
 def updated_pod_info(info: PodInfo, pod: Pod, gates: FeatureGates) -> PodInfo:
-    """Of a new state of the pod. Its generation shows whether its spec changed: a binding does not, a resize does."""
+    """The PodInfo of an updated pod. The generation shows whether its spec changed: a binding keeps it, a resize does
+    not.
+    """
     old, new = info.pod.metadata, pod.metadata
     if old.generation == new.generation and old.labels == new.labels and not is_resized(info.pod):
         return replace(info, pod=pod)
@@ -80,7 +82,7 @@ def _requests(pod: Pod, gates: FeatureGates) -> NodeResources:
 
 
 def _with_default_requests(pod: Pod) -> Pod:
-    """The pod whose containers all request some cpu and memory."""
+    """The pod with default requests for cpu and memory."""
     spec = pod.spec
     if not any(map(_lacks_request, (*spec.init_containers, *spec.containers))):
         return pod

@@ -1,8 +1,7 @@
-"""What the scheduler knows of the nodes and their pods, kept current change by change.
+"""The scheduler's cache of nodes and their pods, updated incrementally.
 
-A pod that was given a node counts there immediately, before the API server knows (it is assumed). The cost of a
-change is
-that of one pod, however many there are.
+A pod that was given a node is assumed: it counts there before the API server knows. The cost of a change does not
+depend on the number of pods.
 
 Mirrors: pkg/scheduler/backend/cache/cache.go AssumePod, ForgetPod, AddPod, UpdatePod, RemovePod, snapshot.go
 """
@@ -25,10 +24,10 @@ class Snapshot:
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.gates = gates
         self.nodes: dict[str, NodeState] = {}
-        self._pods: defaultdict[str, dict[str, PodInfo]] = defaultdict(dict)  # by node, which may be unknown, and uid
-        self._node_of: dict[str, str] = {}  # uid of a pod that counts somewhere -> node
+        self._pods: defaultdict[str, dict[str, PodInfo]] = defaultdict(dict)  # by node (which may be unknown) and uid
+        self._node_of: dict[str, str] = {}  # uid of a counted pod -> node
         self._assumed: set[str] = set()
-        self._claims: Counter[tuple[str, str]] = Counter()  # how many pods with a node name a claim
+        self._claims: Counter[tuple[str, str]] = Counter()  # claim -> number of pods on nodes that name it
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
@@ -43,13 +42,13 @@ class Snapshot:
             state.add_pod(info)
 
     def remove_node(self, name: str) -> None:
-        """Its pods may still be there: they count again when the node comes back."""
+        """Remove a node. Its pods may still exist: they count again when the node comes back."""
         self.nodes.pop(name, None)
 
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def assume(self, info: PodInfo, node: str) -> None:
-        """The pod counts on this node from now on, though it is not bound yet."""
+        """Count the pod on this node although it is not bound yet."""
         self._assumed.add(info.uid)
         self._add(info, node)
 
@@ -57,11 +56,11 @@ class Snapshot:
         return uid in self._assumed
 
     def assumed_node(self, uid: str) -> str:
-        """The node on which a pod counts that is not bound yet, or nothing."""
+        """The node of an assumed pod; empty if the pod is not assumed."""
         return self._node_of[uid] if uid in self._assumed else ""
 
     def set_pod(self, pod: Pod) -> None:
-        """A pod that has a node is new, or changed; one that was assumed is bound now."""
+        """Add or update a pod with a node; an assumed pod is now bound."""
         uid, node = pod.metadata.uid, pod.spec.node_name
         self._assumed.discard(uid)
         old_node = self._node_of.get(uid)
@@ -95,7 +94,7 @@ class Snapshot:
             state.add_pod(info)
 
     def remove_pod(self, uid: str) -> None:
-        """The pod counts nowhere any more: it is gone, terminal, or could not be bound."""
+        """Remove a pod that was deleted, terminated, or could not be bound."""
         self._assumed.discard(uid)
         node = self._node_of.pop(uid, None)
         if node is None:
@@ -107,7 +106,7 @@ class Snapshot:
             state.remove_pod(info)
 
     def is_claim_used(self, namespace: str, name: str) -> bool:
-        """Whether a pod with a node names this claim."""
+        """Whether a pod with a node uses this claim."""
         return self._claims[namespace, name] > 0
 
     def pods_of(self, node: str) -> Iterable[PodInfo]:

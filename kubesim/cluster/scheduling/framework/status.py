@@ -1,4 +1,4 @@
-"""Why a plugin refuses a pod, on one node or on all.
+"""Why a plugin rejects a pod, on one node or on all.
 
 Mirrors: kube-scheduler/framework/interface.go Status
 """
@@ -11,7 +11,7 @@ from kubesim.values import value_object
 
 @value_object
 class Status:
-    """A refusal. `unresolvable`: the pod would still not fit if other pods were deleted."""
+    """A rejection. `unresolvable`: deleting other pods would not help."""
 
     plugin: str
     reasons: tuple[str, ...]
@@ -23,4 +23,4 @@ class Status:
 
 
 class CycleError(KubesimError):
-    """Something other than a refusal: the attempt failed and is created again after a back-off."""
+    """An error other than a rejection. The attempt is retried after a back-off."""

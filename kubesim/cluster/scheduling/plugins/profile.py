@@ -1,7 +1,7 @@
-"""The default profile: the plugins in their order, with their weights, and the events after which each is called again.
+"""The default profile: plugins in order, with weights and queueing hints.
 
-The order decides which reason a node is refused for: the first filter that refuses it. Node features are not
-simulated: nothing here requests them.
+The order matters: the first filter that rejects a node gives the reason. Node features are not simulated, as nothing
+here requests them.
 
 Mirrors: pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins; pkg/scheduler/scheduler.go
 buildQueueingHintMap
@@ -52,7 +52,7 @@ PLUGINS: tuple[Plugin, ...] = (
 
 SCHEDULING_GATES = "SchedulingGates"
 
-# plugin -> the events that may help the pods that it refused
+# plugin -> events that requeue the pods it rejected
 EVENTS: Mapping[str, tuple[Registration, ...]] = {
     **{plugin.name: plugin.events for plugin in PLUGINS},
     SCHEDULING_GATES: (after("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),),

@@ -1,1 +1,1 @@
-"""Preemption: which pods must go so that a more important one fits."""
+"""Preemption: which pods to delete so that a pod of higher priority fits."""

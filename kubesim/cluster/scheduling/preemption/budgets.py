@@ -1,4 +1,4 @@
-"""Which pods a disruption budget protects from preemption.
+"""Pods that a disruption budget protects from preemption.
 
 Mirrors: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go filterPodsWithPDBViolation
 """
@@ -15,9 +15,9 @@ Pods = list[PodInfo]
 
 
 def split_by_violation(pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBudget]) -> tuple[Pods, Pods]:
-    """The pods whose deletion would violate a budget, and the others; each in the order given.
+    """The pods whose deletion would violate a budget, and the others, each in the given order.
 
-    A budget allows this many disruptions, and the first pods of the list take them.
+    The first pods of the list use up the allowed disruptions.
     """
     allowed = [budget.status.disruptions_allowed for budget in budgets]
     selectors = [selector_from(budget.spec.selector) for budget in budgets]

@@ -1,6 +1,6 @@
-"""Deletes the victims of a preemption while the preemptor waits.
+"""Deletes the victims of a preemption.
 
-All but the last are deleted together; the preemptor may be tried again once the last one is being deleted.
+All but the last are deleted concurrently. The preemptor may be retried once the last one is being deleted.
 
 Mirrors: pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, PreemptPod
 """
@@ -20,11 +20,11 @@ from kubesim.cluster.scheduling.scheduler_client import NAME, SchedulerClient
 from kubesim.cluster.scheduling.scheduler_events import SchedulerEvents
 from kubesim.errors import ApiError
 
-FASTEST, SLOWEST = 5 * MILLISECOND, 25 * MILLISECOND  # from the decision to a deletion, as recorded
+FASTEST, SLOWEST = 5 * MILLISECOND, 25 * MILLISECOND  # from the decision to a deletion, as measured
 
 
 class PreemptionExecutor:
-    """One per scheduler."""
+    """Deletes victims; one per scheduler."""
 
     def __init__(self, context: ControllerContext, client: SchedulerClient, events: SchedulerEvents) -> None:
         self._clock, self._store = context.clock, context.store
@@ -34,11 +34,11 @@ class PreemptionExecutor:
         self._preempting: set[str] = set()
 
     def is_preempting(self, uid: str) -> bool:
-        """Whether victims of this pod still have to be deleted."""
+        """Whether victims of this pod are not deleted yet."""
         return uid in self._preempting
 
     def prepare(self, preemptor: Pod, victims: Victims, nominator: Nominator) -> None:
-        """Start to delete the victims; pods of lower priority no longer wait for the same node."""
+        """Start to delete the victims. Pods of lower priority lose their nomination to the same node."""
         pods = [info for info in victims.pods if not info.is_terminating]
         if not pods:
             return

@@ -1,7 +1,6 @@
-"""Preemption for a pod that fits nowhere: choose a node where deleting pods makes room, or add the reason why none
-does.
+"""Preemption for an unschedulable pod: selects a node and victims, or explains why none help.
 
-Pure: The caller deletes `victims`.
+Pure: the caller deletes `victims`.
 
 Mirrors: pkg/scheduler/framework/preemption/preemption.go Preempt; plugins/defaultpreemption PostFilter,
 PodEligibleToPreemptOthers; plugins/dynamicresources PostFilter
@@ -22,15 +21,15 @@ from kubesim.values import value_object
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-# The plugin of dynamic resources runs before preemption. It has a result only if all plugins before it have prepared.
-# This is the answer if they have not.
+# DynamicResources runs before preemption. It has a result only if all earlier plugins have prepared. This is the answer
+# if they have not.
 NO_STATE = "not found"
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
 @value_object
 class PostFilterResult:
-    """`nominate`: the node that the pod waits for, "" for none, None to leave it as it is."""
+    """The result. `nominate`: the node to nominate, "" for none, None to leave it unchanged."""
 
     message: str = ""
     nominate: str | None = None
@@ -66,7 +65,7 @@ def post_filter(
 
 
 def why_not_eligible(cycle: CycleState, diagnosis: Diagnosis) -> str:
-    """A pod that waits for victims to stop does not preempt more."""
+    """Why the pod may not preempt. A pod that waits for terminating victims does not preempt again."""
     pod = cycle.pod
     if pod.spec.preemption_policy == "Never":
         return NEVER

@@ -1,4 +1,4 @@
-"""The fewest and least important pods that must leave a node so that a pod fits, and the node where that costs least.
+"""Selects the fewest and least important pods to delete on a node, and the cheapest node.
 
 Mirrors: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go SelectVictimsOnNode;
 pkg/scheduler/framework/preemption/preemption.go pickOneNodeForPreemption; pkg/scheduler/util/utils.go MoreImportantPod
@@ -20,12 +20,12 @@ from kubesim.values import value_object
 
 NAME = "DefaultPreemption"
 NO_VICTIMS = "No preemption victims found for incoming pod"
-_PRIORITY_OFFSET = 2**31  # makes every priority count as more than nothing
+_PRIORITY_OFFSET = 2**31  # makes every priority positive
 
 
 @value_object
 class Victims:
-    """The pods to delete on a node, the most important first; `violations` of them are protected by a budget."""
+    """The pods to delete on a node, most important first; budgets protect `violations` of them."""
 
     node: str
     pods: tuple[PodInfo, ...]
@@ -39,8 +39,7 @@ def select_victims_on_node(
     nominated: NominatedPods,
     now: int,
 ) -> Victims | Status:
-    """First all pods of lower priority are removed; then as many as possible are added again, the most important
-    and the protected ones first."""
+    """Remove all pods of lower priority, then add back as many as possible, most important and protected ones first."""
     priority = pod_priority(cycle.pod)
     potential = [info for uid in node.order if pod_priority((info := node.pods[uid]).pod) < priority]
     if not potential:
@@ -72,19 +71,20 @@ def select_victims_on_node(
 
 
 def more_important_first(now: int) -> Callable[[PodInfo], tuple[int, int]]:
-    """Sort key: higher priority first, then the one that has run longer."""
+    """Sort key: higher priority first, then the pod that started earlier."""
     return lambda info: (-pod_priority(info.pod), start_time(info, now))
 
 
 def start_time(info: PodInfo, now: int) -> int:
-    """A pod that has not started counts as starting now."""
+    """When the pod started; now if it has not."""
     started = info.pod.status.start_time
     return now if started is None else parse_time(started)
 
 
 def pick_one_node(candidates: Sequence[Victims], choose: Choose, now: int) -> Victims:
-    """The fewest violations; then the least important highest victim, the lowest sum of priorities, the fewest victims,
-    and the highest victims that started last."""
+    """The node with the fewest violations. Ties: lowest top priority, lowest sum of priorities, fewest victims, latest
+    start of the top victims.
+    """
     costs = {candidate.node: _cost(candidate, now) for candidate in candidates}
     lowest = min(costs.values())
     equal = [node for node, cost in costs.items() if cost == lowest]

@@ -1,1 +1,1 @@
-"""Pods that wait for a node: ready to be tried, backing off, or waiting for a change that may help them."""
+"""The scheduling queue: pods that are ready, backing off, or unschedulable."""

@@ -1,4 +1,4 @@
-"""Pods that wait for room on a node which others must leave first.
+"""Nominated pods: each waits for victims to leave a node.
 
 Mirrors: pkg/scheduler/backend/queue/nominator.go
 """
@@ -11,14 +11,14 @@ from kubesim.cluster.scheduling.framework.pod_info import PodInfo
 
 
 class Nominator:
-    """By node; a pod waits for one node."""
+    """Nominated pods by node; each pod has one node."""
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, PodInfo]] = {}
         self._nodes: dict[str, str] = {}
 
     def set(self, info: PodInfo, node: str | None) -> None:
-        """The pod waits for this node, or for none (""). None: for the one that its status names."""
+        """Nominate the pod to this node, or to none (""). None: to the node in its status."""
         self.delete(info.uid)
         name = info.pod.status.nominated_node_name if node is None else node
         if name:
@@ -26,7 +26,7 @@ class Nominator:
             self._pods.setdefault(name, {})[info.uid] = info
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A new state of the pod; if its status has no node yet, it keeps the chosen node."""
+        """Update a pod. If its status has no node yet, the nomination stays."""
         kept = None
         if not old.pod.status.nominated_node_name and not new.pod.status.nominated_node_name:
             kept = self._nodes.get(old.uid)

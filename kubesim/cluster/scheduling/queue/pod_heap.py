@@ -1,4 +1,4 @@
-"""A heap of queued pods from which any one can be taken out."""
+"""A heap of queued pods from which any pod can be removed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Order = tuple[int, ...]
 
 
 class PodHeap:
-    """Smallest first. A pod that is taken out leaves its entry, which is skipped later."""
+    """A min-heap. The entry of a removed pod stays and is skipped later."""
 
     def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
         self._order = order
         self._entries: list[tuple[Order, int, str]] = []
-        self._pods: dict[str, tuple[int, QueuedPod]] = {}  # by uid, with the number of the entry that counts
+        self._pods: dict[str, tuple[int, QueuedPod]] = {}  # uid -> number of the valid entry
         self._count = count()
 
     def __len__(self) -> int:

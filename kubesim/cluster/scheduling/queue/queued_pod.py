@@ -1,4 +1,4 @@
-"""A pod in the scheduling queue, and how long it backs off.
+"""A pod in the scheduling queue, and its back-off.
 
 Mirrors: pkg/scheduler/framework/types.go QueuedPodInfo; pkg/scheduler/backend/queue/backoff_queue.go getBackoffTime
 """
@@ -15,12 +15,12 @@ from kubesim.values import mutable
 
 INITIAL_BACKOFF = 1 * SECOND
 MAX_BACKOFF = 10 * SECOND
-ORDERING_WINDOW = 1 * SECOND  # whole seconds: within one, pods are ordered by priority
+ORDERING_WINDOW = 1 * SECOND  # whole seconds: within one, priority decides
 
 
 @mutable(eq=False)
 class QueuedPod:
-    """`plugins` are those that rejected it last; `gate` is the plugin that keeps it from being tried at all."""
+    """A queued pod. `plugins` rejected it last; `gate` is the plugin that blocks attempts."""
 
     info: PodInfo
     timestamp: int  # when it was last added to the queue
@@ -28,7 +28,7 @@ class QueuedPod:
     consecutive_errors: int = 0
     plugins: set[str] = field(default_factory=set)
     gate: str = ""
-    cause: int | None = field(default_factory=Recorder.cause)  # the record that last put it into the queue
+    cause: int | None = field(default_factory=Recorder.cause)  # the record that caused the last queueing
 
     @property
     def pod(self) -> Pod:
@@ -40,12 +40,12 @@ class QueuedPod:
 
     @property
     def order(self) -> tuple[int, int]:
-        """Higher priority first, then first come, first served."""
+        """Sort key: higher priority first, then first in, first out."""
         return -pod_priority(self.info.pod), self.timestamp
 
     @property
     def backoff_time(self) -> int:
-        """When its back-off ends; 0 before the first attempt."""
+        """When the back-off ends; 0 before the first attempt."""
         count = self.consecutive_errors or self.unschedulable_count
         if not count:
             return 0
@@ -53,7 +53,7 @@ class QueuedPod:
         return _window(self.timestamp + duration)
 
     def is_backing_off(self, now: int) -> bool:
-        """A pod whose time is in the current second still backs off."""
+        """Whether the pod backs off; a back-off that ends within the current second still counts."""
         return self.backoff_time >= _window(now)
 
 

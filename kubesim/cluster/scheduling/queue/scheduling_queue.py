@@ -1,8 +1,7 @@
-"""The scheduling queue: pods that can be tried, that back off, and that wait for a change that may help them.
+"""The scheduling queue: active, back-off and unschedulable pods.
 
-An idle scheduler takes pods out of their back-off immediately (SchedulerPopFromBackoffQ), except those whose last
-attempt
-ended in an error. A pod that nothing helps is tried again after five minutes.
+An idle scheduler takes pods out of their back-off early (SchedulerPopFromBackoffQ), unless their last attempt failed
+with an error. An unschedulable pod is retried after five minutes at the latest.
 
 Mirrors: pkg/scheduler/backend/queue scheduling_queue.go, active_queue.go, backoff_queue.go
 """
@@ -34,9 +33,10 @@ Check = Callable[[Pod], bool]
 
 
 class SchedulingQueue:
-    """`is_preempting` says of a uid whether its victims are still being deleted: it is not tried before that.
+    """The queue. `is_preempting` tells whether a pod's victims are not deleted yet; `has_all_claims` whether its
+    resource claims exist.
 
-    `has_all_claims` says of a pod whether its resource claims exist: it is not tried before that, either.
+    A pod is not tried before both allow it.
     """
 
     def __init__(self, is_preempting: Callable[[str], bool], has_all_claims: Check = lambda _: True) -> None:
@@ -59,7 +59,7 @@ class SchedulingQueue:
         return self._active.pop() or self._backoff.pop()
 
     def next_error_retry(self) -> int | None:
-        """When the first pod whose attempt ended in an error may be tried again."""
+        """When the first pod with a failed attempt may be retried."""
         pod = self._error_backoff.peek()
         return None if pod is None else pod.backoff_time
 
@@ -70,7 +70,7 @@ class SchedulingQueue:
                 self._active.push(pod)
 
     def flush_unschedulable(self, now: int) -> None:
-        """Pods that waited for five minutes are tried without a reason."""
+        """Requeue pods that have been unschedulable for five minutes."""
         for pod in list(self.unschedulable.values()):
             if now - pod.timestamp > MAX_IN_UNSCHEDULABLE and not pod.gate:
                 self._requeue(pod, now)
@@ -82,7 +82,7 @@ class SchedulingQueue:
             self.nominator.set(info, None)
 
     def update(self, info: PodInfo, events: list[ClusterEvent], now: int) -> None:
-        """A pod without a node has changed; the events are what that may mean to the plugins that refused it."""
+        """Update a pod without a node; the events go to the plugins that rejected it."""
         queued = self._find(info.uid)
         if queued is None:
             self.add(info, now)
@@ -109,7 +109,7 @@ class SchedulingQueue:
     # -- after an attempt ---------------------------------------------------------------------------------------
 
     def add_unschedulable(self, pod: QueuedPod, now: int) -> None:
-        """The attempt failed. Without a plugin that refused, it was an error: only time helps."""
+        """Add a pod after a failed attempt. Without a rejecting plugin it was an error: only time helps."""
         if pod.plugins:
             pod.unschedulable_count += 1
             pod.consecutive_errors = 0
@@ -122,7 +122,7 @@ class SchedulingQueue:
             self._requeue(pod, now)
 
     def move_all(self, event: ClusterEvent, now: int, check: Check | None = None) -> None:
-        """Try those again that the event may help."""
+        """Requeue the pods for which the event is relevant."""
         for pod in list(self.unschedulable.values()):
             if check is not None and not check(pod.pod):
                 continue
@@ -155,7 +155,7 @@ class SchedulingQueue:
         return True
 
     def _passes_gates(self, pod: QueuedPod) -> bool:
-        """A pod that does not pass waits with the unschedulable ones."""
+        """Whether the pod may be tried. A gated pod joins the unschedulable ones."""
         if pod.pod.spec.scheduling_gates:
             pod.gate = SCHEDULING_GATES
         elif pod.pod.spec.resource_claims and not self._has_all_claims(pod.pod):

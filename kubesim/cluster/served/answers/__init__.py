@@ -1,1 +1,1 @@
-"""Requests that are answered without being stored: reviews and tokens; and the scale of a workload."""
+"""Requests that are answered without storing an object (reviews, tokens), and the scale of a workload."""

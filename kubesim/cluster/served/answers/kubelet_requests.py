@@ -1,7 +1,7 @@
-"""Requests that an API server passes on to a kubelet: logs, exec, attach, port-forward, proxies.
+"""Requests that an API server forwards to a kubelet: logs, exec, attach, port-forward, proxies.
 
-A server in memory has no other process to pass them to. It validates them as a real one does, and then the connection
-is refused.
+The in-memory server has no kubelet to forward them to. It validates them as a real one does, then answers with a
+refused connection.
 
 Mirrors: pkg/registry/core/pod strategy.go LogLocation, ExecLocation, streamLocation; pkg/registry/core/node strategy.go
 ResourceLocation; pkg/apis/core/validation ValidatePodLogOptions
@@ -28,7 +28,7 @@ Query = Mapping[str, Sequence[str]]
 
 
 def refuse(store: Store, target: Target, query: Query, headers: Mapping[str, str]) -> ApiError | None:
-    """Why there is no answer; None: there is one, and it is empty."""
+    """The error of a request that would be forwarded to a kubelet. None if the answer is empty."""
     if target.resource.kind == "Node" or target.subresource == "proxy":
         store.get(target.resource.kind, target.namespace, target.name)
         return bad_request("address not allowed")
@@ -65,7 +65,7 @@ def _refuse_log(store: Store, pod: Pod, query: Query) -> ApiError | None:
 
 
 def _container(pod: Pod, query: Query) -> str:
-    """The container that is requested, or the only one."""
+    """The requested container, or the pod's only container."""
     name, wanted = pod.metadata.name, query.get("container", [""])[0]
     names = [each.name for each in pod.spec.containers]
     initial = [each.name for each in pod.spec.init_containers]

@@ -1,4 +1,4 @@
-"""Reviews: requests in the form of objects, which the server answers and does not store.
+"""Reviews: objects that a client posts to ask a question. The server answers and does not store them.
 
 Mirrors: pkg/registry/authorization/*/rest.go; pkg/registry/authentication/*/storage.go
 """
@@ -22,7 +22,7 @@ KINDS = (
 def answered(
     store: Store, kind: str, review: JsonObject, user: ApiUser, access: RoleAccess | None, now: str
 ) -> JsonObject:
-    """The review with its status."""
+    """The review with its status filled in."""
     spec = review.get("spec") or {}
     match kind:
         case "SelfSubjectReview":

@@ -1,4 +1,4 @@
-"""The scale of a workload: how many pods it should have and has, as an object of its own.
+"""The Scale of a workload: its desired and actual number of pods, as an object of its own.
 
 Mirrors: pkg/registry/apps/*/storage storage.go ScaleREST
 """
@@ -11,7 +11,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.problems import bad_request, invalid
 from kubesim.cluster.registry import registry
-from kubesim.cluster.registry.registry import MERGE_PATCH, Target
+from kubesim.cluster.registry.bodies.patching import MERGE_PATCH
+from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.store import Store
 
 JsonObject = dict[str, Any]
@@ -44,7 +45,7 @@ def scale_of(obj: ApiObject) -> JsonObject:
 
 
 def _selector(kind: str, selector: JsonObject) -> str:
-    """As a query has it."""
+    """The label selector in the format of a query parameter."""
     if kind == "ReplicationController":
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     terms = {key: f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()}
@@ -62,7 +63,7 @@ def _selector(kind: str, selector: JsonObject) -> str:
 
 
 def write_scale(store: Store, target: Target, scale: JsonObject, manager: str, *, dry_run: bool) -> ApiObject:
-    """Set the number of pods."""
+    """Set the replicas of the workload."""
     metadata = scale.get("metadata") or {}
     name, version = metadata.get("name", ""), metadata.get("resourceVersion", "")
     if name and name != target.name:

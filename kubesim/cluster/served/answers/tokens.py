@@ -1,7 +1,6 @@
-"""Tokens of service accounts: TokenRequest, and the user that a token stands for.
+"""Tokens of service accounts: TokenRequest, and the user that a token identifies.
 
-A token has the form and the claims of a real one; it is not signed with a secret, so it proves nothing but the name in
-it.
+A token has the format and claims of a real one, but no secret signs it: any client can forge it.
 
 Mirrors: pkg/registry/core/serviceaccount/storage token.go; pkg/serviceaccount claims.go
 """
@@ -29,7 +28,7 @@ _BOUND_TO = {"Pod": "v1", "Secret": "v1", "Node": "v1"}
 
 
 def request_token(store: Store, account: ApiObject, request: JsonObject) -> JsonObject:
-    """A TokenRequest with its token."""
+    """The TokenRequest with its token filled in."""
     metadata = request.get("metadata") or {}
     if metadata.get("name") and metadata["name"] != account.metadata.name:
         raise bad_request(
@@ -112,7 +111,7 @@ def _encoded(value: JsonObject) -> str:
 
 
 def user_of_token(store: Store, token: str) -> ApiUser | None:
-    """The service account of a token that has not expired."""
+    """The user of a service account token. None if the token is invalid or expired."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

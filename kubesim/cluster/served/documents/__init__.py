@@ -1,1 +1,1 @@
-"""What the server says about itself: discovery, OpenAPI, health."""
+"""Documents about the server itself: discovery, OpenAPI, health."""

@@ -1,4 +1,4 @@
-"""Discovery: the groups, their versions, the resources in them; plain, and aggregated in one document.
+"""Discovery: API groups, their versions and resources, as separate documents or aggregated in one.
 
 Mirrors: apiserver/pkg/endpoints/discovery (root.go, group.go, version.go, storageversionhash.go, aggregated)
 """
@@ -113,7 +113,7 @@ def _parts(kind: str) -> tuple[str, str, str]:
 
 
 def aggregated(groups: Groups, *, legacy: bool) -> JsonObject:
-    """Everything in one document: of the group without a name, or of all others."""
+    """The aggregated document: of the core group, or of all other groups."""
     items = []
     named = {"": ["v1"]} if legacy else _by_group(groups)
     for name, versions in named.items():

@@ -36,7 +36,7 @@ Query = Mapping[str, Sequence[str]]
 
 @value_object
 class ServedDocument:
-    """`body` is JSON, `raw` is no text, `text` anything else."""
+    """The answer for a non-resource path: JSON in `body`, bytes in `raw`, anything else in `text`."""
 
     status: int = 200
     body: dict[str, Any] | None = None
@@ -135,7 +135,7 @@ def _discovery(groups: Groups, root: str, rest: list[str], headers: Mapping[str,
 
 
 def _wanted_discovery(accept: str) -> str:
-    """`application/json`, or the aggregated form."""
+    """The discovery form that the client accepts: `application/json` or the aggregated one."""
     for media_type, parameters in clauses(accept.strip() or "*/*"):
         wanted = tuple(parameters.get(name, "") for name in ("g", "v", "as"))
         if media_type == JSON and wanted == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
@@ -180,7 +180,9 @@ def _openid(address: str) -> ServedDocument:
 
 
 def _openapi_v2(document: dict[str, Any], accept: str) -> ServedDocument:
-    """kubectl asks for protobuf. Its type is written in two ways, as upstream once mistook it."""
+    """OpenAPI v2 in the form that the client accepts. kubectl requests protobuf, under one of two media types: one is a
+    typo that upstream once made and still accepts.
+    """
     for media_type, _ in clauses(accept.strip() or "*/*"):
         if media_type in _OPENAPI_PROTOBUF:
             raw = encoded_document(document)

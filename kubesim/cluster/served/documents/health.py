@@ -1,4 +1,4 @@
-"""Health checks: the server in memory is well as soon as it answers; clients request the checks by name.
+"""Health checks, by name. The in-memory server is healthy whenever it answers.
 
 Mirrors: apiserver/pkg/server/healthz healthz.go handleRootHealth; pkg/server/healthz.go (the names)
 """
@@ -34,7 +34,7 @@ CHECKS = {"healthz": _checks(_FIRST), "livez": _checks(_FIRST), "readyz": _check
 
 
 def health(endpoint: str, check: str, *, verbose: bool, excluded: Sequence[str]) -> str | None:
-    """The text of `/livez` or of one of its checks; None if there is no such check."""
+    """The text of `/livez` or of one of its checks. None if the check does not exist."""
     names = CHECKS[endpoint]
     if check:
         return "ok" if check in names else None

@@ -1,4 +1,4 @@
-"""Measurements of the server in the text format of Prometheus: how many objects it has, and its health checks.
+"""Metrics of the server in the text format of Prometheus: number of objects, and health checks.
 
 Mirrors: apiserver/pkg/storage/etcd3/metrics (apiserver_storage_objects); component-base/metrics/prometheus/slis
 """

@@ -1,4 +1,4 @@
-"""OpenAPI documents of the kinds that the server has, made of their declarations; the descriptions are its own.
+"""OpenAPI documents of the server's kinds, generated from their declarations. The descriptions are kubesim's own.
 
 A kind with only its metadata declared is an object with unknown fields.
 
@@ -57,7 +57,7 @@ _WORDS = {
 
 @cache
 def _packages() -> dict[str, str]:
-    """The package of each struct: that of the first group whose kinds reach it, the core group first."""
+    """The Go package of each struct: that of the first group whose kinds use it, the core group first."""
     found = dict.fromkeys(_META_TYPES, _META)
     versions = sorted(api_resources(), key=lambda version: version != "v1")
     for version in versions:
@@ -169,7 +169,7 @@ def _reachable(struct: str, found: dict[str, Json]) -> None:
 
 
 def _kinds(store: Store, resources: tuple[ApiResource, ...]) -> Iterator[tuple[ApiResource, str, Json | None]]:
-    """Each resource, the name of its schema, and the schema itself if no declared type has one."""
+    """Each resource with the name of its schema, and the schema itself if the kind has no declared type."""
     for each in resources:
         known = resources_by_path().get((each.group, each.version, each.plural))
         if known is not None and is_declared(known):
@@ -238,7 +238,7 @@ def _group_version(path: str) -> str:
 
 
 def openapi_v3(store: Store, groups: Groups, path: str) -> tuple[Json, str] | None:
-    """The document of `api/v1`, `apis/apps/v1`, ..., and its hash; None if there is no such path."""
+    """The document of `api/v1`, `apis/apps/v1`, ..., and its hash. None if the path does not exist."""
     if path not in _index(groups):
         return None
     resources = groups.get(_group_version(path), ())
@@ -278,7 +278,7 @@ def openapi_v3_index(store: Store, groups: Groups) -> Json:
 
 
 def openapi_v2(store: Store, groups: Groups) -> Json:
-    """Everything in one document of the older version: schemas, and the operations of each path with their options."""
+    """The OpenAPI v2 document: all schemas, and the operations of each path with their parameters."""
     schemas: dict[str, Json] = {}
     paths: dict[str, Json] = {}
     for path in _index(groups):
@@ -294,7 +294,7 @@ def openapi_v2(store: Store, groups: Groups) -> Json:
 
 
 def _older(schema: Json) -> Json:
-    """A reference stands beside its description; what may be of several types is a text."""
+    """The schema in OpenAPI v2 terms: `allOf` is replaced by its reference, `oneOf` and `anyOf` by a string."""
     found: Json = {}
     for name, value in schema.items():
         match name:

@@ -1,4 +1,4 @@
-"""The paths of an OpenAPI document: which methods each answers to, for which kind, with which parameters.
+"""The paths of an OpenAPI document, with the methods, kind and parameters of each.
 
 Mirrors: apiserver/pkg/endpoints installer.go (routes and their documentation)
 """
@@ -27,7 +27,7 @@ _DELETE = (
     ("dryRun", "string"), ("gracePeriodSeconds", "integer"), ("orphanDependents", "boolean"),
     ("propagationPolicy", "string"),
 )  # fmt: skip
-# verb: method, action, the beginning of the operation's name, the parameters.
+# verb: method, action, prefix of the operation id, parameters
 _ONE = {
     "get": ("get", "get", "read", ()),
     "update": ("put", "put", "replace", _WRITE),

@@ -1,6 +1,6 @@
-"""The OpenAPI document of version 2 in protobuf, the only form in which kubectl reads that version.
+"""The OpenAPI v2 document in protobuf, the only form in which kubectl reads it.
 
-A message is its fields by number. Values of unknown shape (defaults, extensions) are YAML in it.
+A message maps field numbers to values. Values of unknown shape (defaults, extensions) are encoded as YAML.
 
 Mirrors: github.com/google/gnostic-models openapiv2/OpenAPIv2.proto
 """
@@ -20,7 +20,7 @@ _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7,
 
 
 def encoded_document(document: Json) -> bytes:
-    """The words of the document that clients look at: its schemas, and the operations with their parameters."""
+    """The parts of the document that clients read, in protobuf: schemas, and operations with their parameters."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
     paths = b"".join(_part(2, _named(path, _path_item(item))) for path, item in document["paths"].items())
     schemas = _named_schemas(document["definitions"])

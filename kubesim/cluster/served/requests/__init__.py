@@ -1,1 +1,1 @@
-"""What a request says: the options in its query, and the object in its body."""
+"""Parts of a request: the options in its query, and the object in its body."""

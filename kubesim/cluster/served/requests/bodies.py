@@ -23,7 +23,7 @@ MAX_DEPTH = 10_000
 
 @value_object
 class Body:
-    """The text of a request, or its bytes where it is no text."""
+    """The body of a request, as text, or as bytes if it is protobuf."""
 
     text: str = ""
     raw: bytes = b""
@@ -35,8 +35,9 @@ class Body:
 
 
 def parse(body: Body, kind: str, *, only_text: bool = False) -> JsonObject:
-    """The object as it was sent; numbers stay the text they were. `only_text`: kinds whose fields have no numbers
-    have no form in protobuf; custom resources are among them."""
+    """Parse the object in a body; numbers stay text. `only_text`: kinds without known field numbers, such as custom
+    resources, have no protobuf form.
+    """
     known = (JSON, YAML) if only_text else MEDIA_TYPES
     if body.media_type == PROTOBUF and not only_text:
         return _from_protobuf(body, kind)
@@ -73,7 +74,7 @@ def duplicates(body: Body) -> list[str]:
 
 
 def unreadable(value: Any) -> str:
-    """Why a JSON value cannot be any object: one has a kind and a version, both text."""
+    """The error for JSON that is not an API object: `kind` and `apiVersion` must be strings."""
     if value is None:
         return ""
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The options of a DELETE: in its body, or if it has none in its query.
+"""The options of a DELETE: from its body, or from its query if the body is empty.
 
 Mirrors: apiserver/pkg/endpoints/handlers delete.go DeleteResource
 """

@@ -1,7 +1,7 @@
-"""Fields that occur twice in a text, each with its path.
+"""Fields that occur twice in a JSON or YAML text, with their paths.
 
-Mirrors: sigs.k8s.io/json internal/golang/encoding/json decode.go (saveStrictError, duplicate field);
-sigs.k8s.io/yaml UnmarshalStrict
+Mirrors: sigs.k8s.io/json internal/golang/encoding/json decode.go (saveStrictError, duplicate field); sigs.k8s.io/yaml
+UnmarshalStrict
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MAX_DEPTH = 1000
 
 
 class _Object:
-    """An object as it was written: all its pairs, in order."""
+    """A JSON object as the list of all its pairs, duplicates included."""
 
     __slots__ = ("pairs",)
 
@@ -26,7 +26,7 @@ class _Object:
 
 
 def json_duplicates(text: str) -> list[str]:
-    """Of a text that is JSON."""
+    """The duplicate fields of a JSON text."""
     try:
         value = json.loads(text, object_pairs_hook=_Object)
     except (ValueError, RecursionError):
@@ -51,14 +51,14 @@ def _collect(value: Any, path: str, found: dict[str, None]) -> None:
 
 
 def yaml_duplicates(text: str) -> list[str]:
-    """The one complaint about a text in YAML, which names every line; nothing if there is none."""
+    """The single error about duplicate keys in a YAML text, which names every line; empty if there are none."""
     found = _duplicate_keys(text)
     lines = "".join(f'\n  line {line}: key "{key}" already set in map' for line, key in found)
     return [f"yaml: unmarshal errors:{lines}"] if found else []
 
 
 def _duplicate_keys(text: str) -> list[tuple[int, str]]:
-    """The line and the key of each that repeats an earlier one, in order."""
+    """Line and name of each key that repeats an earlier one, in order."""
     try:
         root = next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
     except (yaml.YAMLError, TooDeep, UnknownAnchor):

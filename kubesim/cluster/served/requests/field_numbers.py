@@ -1,6 +1,7 @@
-"""The numbers of the fields in protobuf, of the types.
+"""Protobuf field numbers of the API types.
 
-`Type: field field 7=field`: fields are numbered from 1, each follows the one before it, but for those that say theirs.
+Format: `Type: field field 7=field`. Fields are numbered from 1. Each follows the previous one unless it names its own
+number.
 
 Mirrors: the generated.proto files of k8s.io/api and apimachinery
 """

@@ -1,4 +1,4 @@
-"""The options of a write, in the query: dry run, field manager, field validation, force.
+"""The options of a write, from its query: dry run, field manager, field validation, force.
 
 Mirrors: apimachinery/pkg/apis/meta/v1/validation ValidateCreateOptions, ValidateUpdateOptions, ValidatePatchOptions
 """
@@ -20,7 +20,7 @@ _KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOption
 
 @value_object
 class WriteOptions:
-    """`manager` is the client, by its User-Agent, if the query does not name one."""
+    """Options of a write. `manager` is the client's User-Agent if the query does not name a field manager."""
 
     dry_run: bool = False
     manager: str = ""
@@ -37,7 +37,7 @@ class WriteOptions:
 
 
 def is_set(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
-    """Whatever a flag is set to means yes, also nothing, but for `0` and `false`; None: it is not there."""
+    """The value of a boolean query parameter: true unless it is `0` or `false`, also if it is empty. None: absent."""
     if name not in query:
         return None
     value = query[name][0]
@@ -47,7 +47,7 @@ def is_set(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
 def write_options(
     method: str, query: Mapping[str, Sequence[str]], content_type: str = "", user_agent: str = ""
 ) -> WriteOptions:
-    """Read and check the options; raises the API's 422."""
+    """Parse and validate the options; raises 422."""
     errors = Errors()
     manager, force = query.get("fieldManager", [""])[0], is_set(query, "force")
     if method == "PATCH":

@@ -1,4 +1,4 @@
-"""Objects in protobuf, as typed clients send them: bytes -> the JSON object that they stand for.
+"""Decodes protobuf objects, as typed clients send them, to JSON.
 
 Mirrors: apimachinery/pkg/runtime/serializer/protobuf protobuf.go (the envelope); the generated.pb.go files
 """
@@ -19,7 +19,7 @@ MAGIC = b"k8s\0"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _MAX_DEPTH = 100
 
-# Kinds whose types have other names here.
+# Kinds whose Go type has another name.
 _STRUCTS = {
     ("authentication.k8s.io/v1", "TokenRequest"): "AccountTokenRequest",
     ("events.k8s.io/v1", "Event"): "RegardingEvent",
@@ -32,7 +32,7 @@ Fields = Iterator[tuple[int, int | bytes]]
 
 
 class ProtobufError(ValueError):
-    """Bytes that are no object."""
+    """The bytes are not a valid object."""
 
 
 def decode_object(data: bytes) -> dict[str, Any]:
@@ -51,14 +51,14 @@ def decode_object(data: bytes) -> dict[str, Any]:
 
 
 def in_protobuf(version: str, kind: str) -> bool:
-    """Whether the fields of a kind are known by their numbers."""
+    """Whether the field numbers of a kind are known."""
     struct = _STRUCTS.get((version, kind), kind)
     return struct in _messages() and is_struct(struct)
 
 
 @cache
 def _messages() -> Mapping[str, Mapping[int, str]]:
-    """By type: the fields by number."""
+    """Field names by number, for each type."""
     found = {}
     for line in NUMBERS.replace("\n  ", " ").strip().splitlines():
         name, _, fields = line.partition(": ")
@@ -73,7 +73,7 @@ def _messages() -> Mapping[str, Mapping[int, str]]:
 
 @cache
 def _embedded(struct: str) -> Mapping[str, str]:
-    """The messages that stand for embedded structs: the name of the field, and that of the message."""
+    """Embedded structs that protobuf encodes as a message: field name, message type."""
     parents = {field.embedded_in for field in struct_fields(struct).values()} - {"", "TypeMeta"}
     named = {parent[0].lower() + parent[1:]: parent for parent in parents}
     return {"handler": "ProbeHandler"} if struct == "Probe" else named
@@ -100,7 +100,7 @@ def _message(struct: str, data: bytes, depth: int) -> dict[str, Any]:
 
 
 def _is_unset(type_: Type, value: Any) -> bool:
-    """Scalars that are written even if they are not set."""
+    """Whether a value is the zero value of a field that protobuf always writes."""
     zero: Any = {"bool": False, "int": "0", "map": {}, "struct": {}}.get(type_.kind, "")
     return value is None or (not type_.pointer and value == zero and type_.kind != "Quantity")
 

@@ -1,1 +1,1 @@
-"""The CPU manager: gives containers of Guaranteed pods CPUs of their own."""
+"""The CPU manager: assigns exclusive CPUs to containers of Guaranteed pods."""

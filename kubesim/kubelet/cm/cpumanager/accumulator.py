@@ -1,4 +1,4 @@
-"""Takes a number of CPUs out of the free ones: whole sockets and NUMA nodes first, then caches, cores, single CPUs.
+"""Chooses a number of free CPUs: whole sockets and NUMA nodes first, then caches, cores, single CPUs.
 
 Mirrors: pkg/kubelet/cm/cpumanager/cpu_assignment.go cpuAccumulator, takeByTopologyNUMAPacked
 """
@@ -12,14 +12,15 @@ from kubesim.kubelet.cm.admission import AllocationError
 from kubesim.kubelet.cm.cpumanager.topology import CpuTopology, Level
 from kubesim.runtime.allocation.cpuset import NO_CPUS, CpuSet
 
-# Free CPUs core by core, or all of a socket in order of their numbers: then they are on different cores.
+# Order of the free CPUs: core by core (packed), or by number within a socket (spread over cores).
 SortingStrategy = Literal["packed", "spread"]
 
 
 class CpuAccumulator:
-    """`details` are the CPUs that are still free, `result` those that were taken, `needed` how many are missing.
+    """State of one selection: `details` are the free CPUs, `result` the taken CPUs, `needed` the number still missing.
 
-    The larger of socket and NUMA node is the first level. Of several, the one with the fewest free CPUs comes first.
+    The larger of socket and NUMA node is the first level. Within a level, the one with the fewest free CPUs comes
+    first.
     """
 
     def __init__(self, topology: CpuTopology, available: CpuSet, count: int, strategy: SortingStrategy) -> None:
@@ -41,7 +42,7 @@ class CpuAccumulator:
         self.details = self.details.keep_only(self.details.cpus() - self.result)
         self.needed -= len(cpus)
 
-    # -- in which order -----------------------------------------------------------------------------------------
+    # -- order of free CPUs ---------------------------------------------------------------------------------------
 
     def _sorted(self, level: Level, ids: Iterable[int]) -> list[int]:
         return sorted(ids, key=lambda one: (len(self.details.cpus_in(level, (one,))), one))
@@ -95,7 +96,7 @@ class CpuAccumulator:
         return len(self.details.cpus_in(level, (one,))) == len(self.topology.details.cpus_in(level, (one,)))
 
     def _take_full(self, level: Level, free: list[int]) -> None:
-        """Each of them that is not too large."""
+        """Take each whole group that is not larger than the CPUs still needed."""
         for one in free:
             cpus = self.topology.details.cpus_in(level, (one,))
             if self.needed >= len(cpus):
@@ -111,7 +112,7 @@ class CpuAccumulator:
         self._take_full("core", self.free_cores())
 
     def take_uncore_cache(self) -> None:
-        """Whole caches as long as that many CPUs are needed, then a part of one that has all the rest."""
+        """Take whole caches while at least that many CPUs are needed, then part of one cache that has all the rest."""
         for uncore in self.uncore_caches():
             if self.needed >= self.topology.cpus_per_uncore:
                 self._take_full("uncore", self.free_uncore_caches())
@@ -127,7 +128,7 @@ class CpuAccumulator:
         cores = self.details.cores_needed_in_uncore_cache(needed, uncore)
         cpus = self.details.cpus_in("core", cores)
         if self.needed % 2 and per_core > 1 and len(cpus) > self.needed:
-            cpus = frozenset(sorted(cpus)[:-1])  # of the last core, one thread is enough
+            cpus = frozenset(sorted(cpus)[:-1])  # the last core contributes one thread only
         if self.needed == len(cpus):
             self.take(cpus)
 
@@ -146,7 +147,7 @@ def take_by_topology_numa_packed(
     *,
     align_by_uncore_cache: bool = False,
 ) -> CpuSet:
-    """The best fit. Raises AllocationError."""
+    """Choose CPUs by best fit. Raises AllocationError."""
     acc = CpuAccumulator(topology, available, count, strategy)
     if acc.is_satisfied():
         return acc.result
@@ -156,13 +157,13 @@ def take_by_topology_numa_packed(
     steps = [acc.take_full_numa_nodes, acc.take_full_sockets]
     if not acc.numa_first:
         steps.reverse()
-    # 2. Whole uncore caches, or parts of as few as possible.
+    # 2. Whole uncore caches, or parts of as few caches as possible.
     if align_by_uncore_cache:
         steps.append(acc.take_uncore_cache)
-    # 3. Whole cores, unless CPUs should be spread over them.
+    # 3. Whole cores, unless an option spreads CPUs over cores.
     if strategy != "spread":
         steps.append(acc.take_full_cores)
-    # 4. Single CPUs, preferably of cores that are in use already.
+    # 4. Single CPUs, preferably of cores that are already in use.
     steps.append(acc.take_remaining_cpus)
     for step in steps:
         step()

@@ -1,4 +1,4 @@
-"""Takes a number of CPUs evenly from several NUMA nodes, if one does not have enough.
+"""Distributes CPUs evenly over several NUMA nodes, if one node does not have enough.
 
 Mirrors: pkg/kubelet/cm/cpumanager/cpu_assignment.go takeByTopologyNUMADistributed
 """
@@ -21,10 +21,11 @@ from kubesim.values import mutable
 
 
 class GoSlice:
-    """A slice of a Go array, as `append` makes it: while there is room, several slices share one array.
+    """A Go slice: `append` shares the array between slices while it has capacity.
 
-    Upstream keeps the best combination as such a slice while it makes further ones. Combinations of four, six, seven
-    or eight NUMA nodes that differ in the last one overwrite each other, so what is kept can become a later one.
+    Upstream stores the best combination as a slice while it generates others. Combinations of four, six, seven or eight
+    NUMA nodes that differ only in the last node overwrite each other, so a later combination can replace the stored
+    one.
     """
 
     def __init__(self, array: list[int], length: int) -> None:
@@ -33,7 +34,7 @@ class GoSlice:
     def append(self, value: int) -> GoSlice:
         array = self._array
         if self._length == len(array):
-            array = [*array, *[0] * max(1, len(array))]  # the room doubles
+            array = [*array, *[0] * max(1, len(array))]  # the capacity doubles
         array[self._length] = value
         return GoSlice(array, self._length + 1)
 
@@ -45,7 +46,7 @@ class GoSlice:
 
 
 def combinations(of: Sequence[int], size: int) -> Iterator[GoSlice]:
-    """All choices of `size` values, in order."""
+    """All combinations of `size` values, in order."""
 
     def further(start: int, left: int, chosen: GoSlice) -> Iterator[GoSlice]:
         if left == 0:
@@ -60,9 +61,9 @@ def combinations(of: Sequence[int], size: int) -> Iterator[GoSlice]:
 
 @mutable
 class _Best:
-    """The NUMA nodes to take CPUs from, and those of them that give what cannot be divided evenly."""
+    """The best combination so far: its NUMA nodes, and the nodes that provide the remainder of an uneven division."""
 
-    balance: float = math.inf  # how unevenly the free CPUs would be distributed afterwards
+    balance: float = math.inf  # standard deviation of the free CPUs afterwards
     combo: GoSlice | None = None
     remainder: GoSlice | None = None
 
@@ -70,7 +71,7 @@ class _Best:
 def take_by_topology_numa_distributed(
     topology: CpuTopology, available: CpuSet, count: int, group_size: int, strategy: SortingStrategy = "packed"
 ) -> CpuSet:
-    """CPUs are taken in groups of this size, so that cores stay whole. Raises AllocationError."""
+    """Choose CPUs in groups of `group_size`, so that cores stay whole. Raises AllocationError."""
     if count % group_size:
         return take_by_topology_numa_packed(topology, available, count, strategy)
     acc = CpuAccumulator(topology, available, count, strategy)
@@ -92,7 +93,7 @@ def take_by_topology_numa_distributed(
 
 
 def _numa_nodes_needed(acc: CpuAccumulator, group_size: int) -> tuple[int, int]:
-    """The fewest and the most NUMA nodes that the CPUs can come from."""
+    """The smallest and the largest number of NUMA nodes that can provide the CPUs."""
     details = acc.topology.details
     groups = (len(details) - 1) // group_size + 1
     groups_per_node = (groups - 1) // len(details.ids("numa")) + 1
@@ -101,7 +102,7 @@ def _numa_nodes_needed(acc: CpuAccumulator, group_size: int) -> tuple[int, int]:
 
 
 def _weigh(acc: CpuAccumulator, numas: list[int], combo: GoSlice, count: int, group_size: int, best: _Best) -> None:
-    """Is this combination better than the best so far? Then it becomes that."""
+    """Replace the best combination if this one is better."""
     free = {numa: len(acc.details.cpus_in("numa", (numa,))) for numa in numas}
     if sum(free[numa] for numa in combo) < count:
         return
@@ -123,7 +124,7 @@ def _weigh(acc: CpuAccumulator, numas: list[int], combo: GoSlice, count: int, gr
 
 
 def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, group_size: int, local: _Best) -> None:
-    """Which of the nodes should give the CPUs that cannot be divided evenly? More nodes are better than fewer."""
+    """Choose the nodes that provide the remainder. More nodes are better than fewer."""
     for size in range(len(nodes), 0, -1):
         for subset in combinations(nodes, size):
             if sum(free[numa] for numa in subset) < left_over:
@@ -137,7 +138,7 @@ def _weigh_remainders(free: dict[int, int], nodes: list[int], left_over: int, gr
                         after[numa] -= group_size
                         remainder -= group_size
             if remainder > 0:
-                continue  # too few whole groups; upstream would loop forever
+                continue  # not enough whole groups; upstream would loop forever
             balance = standard_deviation(after.values())
             if balance < local.balance:
                 local.balance, local.remainder = balance, subset
@@ -167,7 +168,7 @@ def _take_from(acc: CpuAccumulator, numa: int, count: int, strategy: SortingStra
     try:
         cpus = take_by_topology_numa_packed(acc.topology, acc.details.cpus_in("numa", (numa,)), count, strategy)
     except AllocationError:
-        return  # found by the count at the end
+        return  # the count check at the end handles this
     acc.take(cpus)
 
 
@@ -177,13 +178,13 @@ def mean(values: Iterable[int]) -> float:
 
 
 def standard_deviation(values: Iterable[int]) -> float:
-    """To three decimals."""
+    """The standard deviation, rounded to three decimals."""
     numbers = list(values)
     middle = mean(numbers)
     return _rounded(math.sqrt(sum((number - middle) * (number - middle) for number in numbers) / len(numbers)))
 
 
 def _rounded(value: float) -> float:
-    """Halves up; the values are not negative."""
+    """Rounded half up; the values are not negative."""
     whole, rest = divmod(value * 1000, 1)
     return (whole + (rest >= 0.5)) / 1000

@@ -1,7 +1,7 @@
 """The CPU manager with the static policy: allocates at admission, and keeps the containers' cpusets up to date.
 
-Containers without CPUs of their own run on the shared pool. It changes whenever others get CPUs or give them back, so
-their cpusets are written again every few seconds.
+Containers without exclusive CPUs run on the shared pool. The pool changes with every allocation and release, so the
+manager rewrites their cpusets every few seconds.
 
 Mirrors: pkg/kubelet/cm/cpumanager/cpu_manager.go
 """
@@ -33,23 +33,23 @@ from kubesim.runtime.types import RuntimeResources, bare_id
 from kubesim.values import part
 
 STATIC = "static"
-Tell = Callable[[Pod | None, str, str], None]  # a pod, a container of it, and what a reader of the trace should know
+Report = Callable[[Pod | None, str, str], None]  # pod, container name, and the message for the trace
 
 
 @part
 class CpuManager:
-    """Implements `HintProvider`."""
+    """The CPU manager; implements `HintProvider`."""
 
     policy: StaticPolicy
     active: ActivePods
     runtime: Runtime
-    status: Callable[[str], PodStatus | None]  # what a pod's status reports, by uid
-    tell: Tell
-    _written: dict[tuple[str, str], CpuSet] = field(default_factory=dict)  # what each container was given last
-    _pods: dict[str, Pod] = field(default_factory=dict)  # by uid, for callers without the uid
+    status: Callable[[str], PodStatus | None]  # reported pod status, by UID
+    report: Report
+    _written: dict[tuple[str, str], CpuSet] = field(default_factory=dict)  # last cpuset written for each container
+    _pods: dict[str, Pod] = field(default_factory=dict)  # by UID, for callers without the pod
 
     def start(self) -> None:
-        """Raises MachineError if the state of an earlier kubelet cannot be used."""
+        """Restore the state. Raises MachineError if it is unusable."""
         restore(self.policy.state, STATIC)
         self.policy.start()
 
@@ -70,7 +70,7 @@ class CpuManager:
         self.policy.allocate(pod, container)
         cpus = state.get(uid, container.name)
         if before is None and cpus is not None:
-            self._tell_assigned(pod, container, cpus)
+            self._report_assignment(pod, container, cpus)
 
     def allocate_pod(self, pod: Pod) -> None:
         self._remove_stale_state()
@@ -78,14 +78,14 @@ class CpuManager:
         for container in all_containers(pod):
             cpus = self.policy.state.get(pod.metadata.uid, container.name)
             if cpus is not None:
-                self._tell_assigned(pod, container, cpus)
+                self._report_assignment(pod, container, cpus)
 
-    def _tell_assigned(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
+    def _report_assignment(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
         nodes = self.policy.topology.details.keep_only(cpus).ids("numa")
         self._pods[pod.metadata.uid] = pod
         own = f"CPUs {format_cpus(cpus)} of NUMA node {format_cpus(nodes)} are its own"
         shared = f"the shared pool is {format_cpus(self.policy.state.default_cpus)}"
-        self.tell(pod, container.name, f"{own}: the pod is Guaranteed and requests whole CPUs; {shared}")
+        self.report(pod, container.name, f"{own}: the pod is Guaranteed and requests whole CPUs; {shared}")
 
     def _remove_stale_state(self) -> bool:
         state, some = self.policy.state, False
@@ -95,7 +95,7 @@ class CpuManager:
             self._written.pop((uid, name), None)
             whose = "" if uid in self._pods else f" of pod {uid}"
             text = f"CPUs {format_cpus(cpus)}{whose} are free again: the pod is not active any more"
-            self.tell(self._pods.get(uid), name, f"{text}; the shared pool is {format_cpus(state.default_cpus)}")
+            self.report(self._pods.get(uid), name, f"{text}; the shared pool is {format_cpus(state.default_cpus)}")
             some = True
             if uid not in state.assignments:
                 self._pods.pop(uid, None)
@@ -104,11 +104,11 @@ class CpuManager:
     # -- containers ---------------------------------------------------------------------------------------------
 
     def affinity(self, uid: str, container: str) -> CpuSet:
-        """The CPUs on which a container runs."""
+        """The CPU set of a container."""
         return self.policy.state.get_or_default(uid, container)
 
     def has_exclusive_cpus(self, pod: Pod, container: Container) -> bool:
-        """Are its CPUs its own alone?"""
+        """Whether the container has exclusive CPUs."""
         cpus = self.policy.state.get(pod.metadata.uid, container.name)
         if not self.policy.gates.enabled(POD_LEVEL):
             return bool(cpus)
@@ -119,12 +119,12 @@ class CpuManager:
         return not is_pod_level_resources_set(pod) or (is_container_equivalent_qos_guaranteed(container) and is_whole)
 
     def pod_has_exclusive_cpus(self, pod: Pod) -> bool:
-        """Has any container them? Of a pod with pod-level resources, all must."""
+        """Whether any container has exclusive CPUs. With pod-level resources, whether all of them do."""
         has = [self.has_exclusive_cpus(pod, container) for container in all_containers(pod)]
         return all(has) if manages_pod_level(pod, self.policy.gates) else any(has)
 
     def add_container(self, pod: Pod, container: Container) -> None:
-        """It has been created with its CPUs."""
+        """Record a container that was created with its CPUs."""
         cpus = self.policy.state.get(pod.metadata.uid, container.name)
         if cpus is not None:
             self._written[pod.metadata.uid, container.name] = cpus
@@ -133,7 +133,7 @@ class CpuManager:
         await act_every(clock, "cpu manager", period, self.reconcile)
 
     async def reconcile(self) -> bool:
-        """Write the cpusets of all running containers that differ from what was written last; true if any did."""
+        """Write the cpusets of running containers that differ from the last write; true if any did."""
         changed = self._remove_stale_state()
         for pod in self.active.pods():
             status = self.status(pod.metadata.uid)
@@ -168,7 +168,7 @@ def find_container_status(status: PodStatus, name: str) -> ContainerStatus | Non
 def new_policy(
     settings: ResourceManagerSettings, state: CpuState, affinity: Affinity, gates: FeatureGates
 ) -> StaticPolicy:
-    """Raises MachineError if the kubelet would not start with this configuration on this machine."""
+    """Create the policy. Raises MachineError if the configuration does not fit the machine."""
     topology = discover(settings.machine)
     reserved = settings.reservation.get("cpu")
     if reserved is None:

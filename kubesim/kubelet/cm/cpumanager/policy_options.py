@@ -1,4 +1,4 @@
-"""The options of the static policy.
+"""Options of the static CPU manager policy.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_options.go
 """
@@ -44,7 +44,7 @@ class StaticPolicyOptions:
 
 
 def check_option_available(option: str, gates: FeatureGates = DEFAULT_GATES) -> None:
-    """Raises MachineError if there is no such option, or not with these feature gates."""
+    """Raises MachineError if the option is unknown or disabled by its feature gate."""
     if option not in (*_ALPHA, *_BETA, *_STABLE):
         raise MachineError(f"unknown CPU Manager Policy option: {quoted(option)}")
     for level, options in (("Alpha", _ALPHA), ("Beta", _BETA)):
@@ -55,7 +55,7 @@ def check_option_available(option: str, gates: FeatureGates = DEFAULT_GATES) -> 
 
 
 def new_static_policy_options(given: Mapping[str, str], gates: FeatureGates = DEFAULT_GATES) -> StaticPolicyOptions:
-    """Raises MachineError."""
+    """Parse the options. Raises MachineError."""
     values: dict[str, bool] = {}
     for name, value in given.items():
         check_option_available(name, gates)
@@ -77,7 +77,7 @@ def new_static_policy_options(given: Mapping[str, str], gates: FeatureGates = DE
 
 
 def validate_static_policy_options(options: StaticPolicyOptions, topology: CpuTopology, topology_policy: str) -> None:
-    """Do they suit the machine and the topology manager? Raises MachineError, in upstream's spelling."""
+    """Check the options against the machine and the topology manager. Raises MachineError with upstream's message."""
     if not options.align_by_socket:
         return
     if topology_policy == SINGLE_NUMA_NODE:

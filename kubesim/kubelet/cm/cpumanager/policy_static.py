@@ -1,8 +1,7 @@
-"""The static policy: CPUs that belong to one container alone.
+"""The static CPU policy: assigns exclusive CPUs to containers.
 
-All CPUs begin in the shared pool (the default set). Containers with exclusive CPUs take them out of it, except for the
-reserved ones; all other containers run on the rest. Init containers end before the others begin, so their CPUs are used
-again.
+All CPUs start in the shared pool (the default set). Exclusive CPUs leave the pool; reserved CPUs never do. All other
+containers run on the pool. Init containers finish before the others start, so their CPUs are reused.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go
 """
@@ -41,7 +40,7 @@ from kubesim.values import part
 SMT_ALIGNMENT = "SMTAlignmentError"
 POD_LEVEL = "PodLevelResourceManagers"
 
-Affinity = Callable[[str, str], TopologyHint]  # the topology manager's choice, by pod uid and container name
+Affinity = Callable[[str, str], TopologyHint]  # affinity chosen by the topology manager, by pod UID and container name
 
 
 @part
@@ -51,14 +50,14 @@ class StaticPolicy:
     affinity: Affinity
     options: StaticPolicyOptions
     reserved: CpuSet = NO_CPUS
-    reserved_physical: CpuSet = NO_CPUS  # with the other threads of their cores
+    reserved_physical: CpuSet = NO_CPUS  # the reserved CPUs and their sibling threads
     gates: FeatureGates = DEFAULT_GATES
-    reusable: dict[str, CpuSet] = field(default_factory=dict)  # of the pod that was allocated last, by its uid
+    reusable: dict[str, CpuSet] = field(default_factory=dict)  # CPUs of the last allocated pod, by its UID
 
-    # -- the state of an earlier kubelet ------------------------------------------------------------------------
+    # -- restored state -----------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Raises MachineError if the state does not suit the machine and the configuration."""
+        """Check the restored state. Raises MachineError if it does not match the machine and the configuration."""
         state = self.state
         default, all_cpus = state.default_cpus, self.topology.details.cpus()
         if self.options.strict_cpu_reservation:
@@ -99,11 +98,11 @@ class StaticPolicy:
 
     @property
     def available(self) -> CpuSet:
-        """What can still be given away."""
+        """The CPUs that can still be assigned."""
         return self.state.default_cpus - self.reserved
 
     def allocate(self, pod: Pod, container: Container) -> None:
-        """Raises AllocationError."""
+        """Assign exclusive CPUs to a container. Raises AllocationError."""
         count = guaranteed_cpus(pod, container, self.gates)
         if count == 0 or skips_pod_level(pod, self.gates):
             return
@@ -133,7 +132,7 @@ class StaticPolicy:
             )
 
     def _update_reusable(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
-        """Those of init containers can be given to later containers of the pod, except for those of sidecars."""
+        """Update the reusable CPUs: later containers reuse CPUs of init containers, except those of sidecars."""
         uid = pod.metadata.uid
         for other in [key for key in self.reusable if key != uid]:
             del self.reusable[other]
@@ -144,7 +143,7 @@ class StaticPolicy:
         self.reusable[uid] = before | cpus if ends else before - cpus
 
     def _allocate_cpus(self, count: int, nodes: NumaNodes | None, reusable: CpuSet) -> CpuSet:
-        """Those of the NUMA nodes that the topology manager chose, then any others."""
+        """Take CPUs of the NUMA nodes that the topology manager chose first, then any others."""
         allocatable = self.available | reusable
         cpus = NO_CPUS
         if nodes is not None:
@@ -171,7 +170,7 @@ class StaticPolicy:
         )
 
     def remove_container(self, uid: str, container: str) -> None:
-        """Give back its CPUs, except for those that others of the pod have too."""
+        """Release the container's CPUs, except CPUs it shares with other containers of the pod."""
         state = self.state
         cpus = state.get(uid, container)
         if cpus is None:
@@ -187,7 +186,7 @@ class StaticPolicy:
     # -- a pod with pod-level resources -------------------------------------------------------------------------
 
     def allocate_pod(self, pod: Pod) -> None:
-        """CPUs for the whole pod, divided among its containers. Raises AllocationError."""
+        """Assign CPUs to the pod and divide them among its containers. Raises AllocationError."""
         total = pod_guaranteed_cpus(pod, self.gates)
         if total == 0:
             return
@@ -206,7 +205,7 @@ class StaticPolicy:
                 if is_restartable_init_container(container):
                     of_sidecars |= own[container.name]
             elif not is_restartable_init_container(container):
-                own[container.name] = left  # it runs alone, beside the sidecars before it
+                own[container.name] = left  # it runs alone except for earlier sidecars
         shared = of_pod - of_sidecars
         for container in pod.spec.containers:
             count = guaranteed_cpus(pod, container, self.gates)
@@ -228,7 +227,7 @@ def new_static_policy(
     options: Mapping[str, str] | None = None,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> StaticPolicy:
-    """`reserved` are CPUs that are reserved by number; else those are, which would be given away first."""
+    """`reserved` are the reservedSystemCPUs; empty: reserve the CPUs that the policy would assign first."""
     parsed = new_static_policy_options(options or {}, gates)
     validate_static_policy_options(parsed, topology, topology_policy)
     policy = StaticPolicy(topology, state, affinity, parsed, gates=gates)

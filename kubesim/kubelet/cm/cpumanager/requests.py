@@ -1,6 +1,6 @@
-"""How many CPUs of its own a container, or a pod, requests.
+"""The number of exclusive CPUs that a container or a pod requests.
 
-Only a Guaranteed pod gets exclusive CPUs, and only for a whole number of them.
+Only a Guaranteed pod gets exclusive CPUs, and only for a whole number of CPUs.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go guaranteedCPUs, podGuaranteedCPUs, validatePodScopeResources;
 pkg/kubelet/cm/qos
@@ -25,8 +25,7 @@ def guaranteed_cpus(pod: Pod, container: Container, gates: FeatureGates) -> int:
 
 
 def pod_guaranteed_cpus(pod: Pod, gates: FeatureGates) -> int:
-    """What the whole pod needs at the same time: init containers run one after the other, beside the sidecars before
-    them."""
+    """CPUs that the pod needs at any one time: init containers run one after the other, next to earlier sidecars."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
         return _whole(amount(requests, CPU)) if pod_qos_class(pod, gates) == GUARANTEED else 0
@@ -41,7 +40,7 @@ def pod_guaranteed_cpus(pod: Pod, gates: FeatureGates) -> int:
 
 
 def validate_pod_scope_resources(pod: Pod, gates: FeatureGates) -> None:
-    """Raises AllocationError if containers that share CPUs would have none left in the pod."""
+    """Raises AllocationError if the containers that share the pod's CPUs would have none left."""
     total, exclusive, is_shared = pod_guaranteed_cpus(pod, gates), 0, False
     for container in pod.spec.init_containers:
         cpus = guaranteed_cpus(pod, container, gates)
@@ -69,13 +68,13 @@ def manages_pod_level(pod: Pod, gates: FeatureGates) -> bool:
 
 
 def skips_pod_level(pod: Pod, gates: FeatureGates) -> bool:
-    """Pods with pod-level resources get nothing of their own unless the managers know of them."""
+    """Whether to skip a pod with pod-level resources because pod-level management is off."""
     known = gates.enabled("PodLevelResourceManagers") and gates.enabled("PodLevelResources")
     return not known and is_pod_level_resources_set(pod)
 
 
 def is_container_equivalent_qos_guaranteed(container: Container) -> bool:
-    """Requests and limits of cpu and memory are set and equal."""
+    """Whether cpu and memory have requests and limits, and they are equal."""
     requests, limits = container.resources.requests, container.resources.limits
     return all(
         not amount(requests, name).is_zero and amount(requests, name) == amount(limits, name) for name in (CPU, MEMORY)
@@ -87,5 +86,5 @@ def amount(resources: ResourceList, name: str) -> Quantity:
 
 
 def _whole(cpus: Quantity) -> int:
-    """0 for a fraction."""
+    """The number of CPUs; 0 for a fraction."""
     return cpus.value() if cpus.value() * 1000 == cpus.milli_value() else 0

@@ -1,4 +1,4 @@
-"""Which CPUs are assigned to which container, and which are shared by all the others.
+"""CPU assignments of containers, and the shared pool.
 
 Mirrors: pkg/kubelet/cm/cpumanager/state/state.go, state_mem.go, state_checkpoint.go
 """
@@ -14,18 +14,18 @@ from kubesim.runtime.allocation.cpuset import NO_CPUS, CpuSet
 from kubesim.runtime.allocation.state_file import nothing_watches
 from kubesim.values import mutable
 
-Assignments = dict[str, dict[str, CpuSet]]  # by pod uid and container name
+Assignments = dict[str, dict[str, CpuSet]]  # by pod UID and container name
 
 
 @mutable
 class CpuState:
-    """On the kubelet's disk as `cpu_manager_state`."""
+    """The contents of `cpu_manager_state` on the kubelet's disk."""
 
     CONTENT: ClassVar[tuple[str, ...]] = ("policy", "default_cpus", "assignments", "pods")
-    policy: str = ""  # empty: nothing was stored yet
+    policy: str = ""  # empty: no state is stored
     default_cpus: CpuSet = NO_CPUS
     assignments: Assignments = field(default_factory=dict)
-    pods: dict[str, CpuSet] = field(default_factory=dict)  # pod-level assignments, by pod uid
+    pods: dict[str, CpuSet] = field(default_factory=dict)  # pod-level assignments, by pod UID
     on_write: Callable[[], object] = nothing_watches
 
     def get(self, uid: str, container: str) -> CpuSet | None:
@@ -56,7 +56,7 @@ class CpuState:
 
 
 def restore(state: CpuState, policy: str) -> None:
-    """Take up what an earlier kubelet stored. Raises MachineError if that had another policy."""
+    """Restore the stored state. Raises MachineError if its policy differs."""
     if state.policy and state.policy != policy:
         raise MachineError(
             "could not restore state from checkpoint: "

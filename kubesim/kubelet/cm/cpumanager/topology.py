@@ -1,4 +1,4 @@
-"""Which core, last-level (uncore) cache, socket and NUMA node each CPU belongs to.
+"""CPU topology: the core, last-level (uncore) cache, socket and NUMA node of each CPU.
 
 Mirrors: pkg/kubelet/cm/cpumanager/topology/topology.go
 """
@@ -24,7 +24,7 @@ class CpuInfo:
 
 
 class CpuDetails(dict[int, CpuInfo]):
-    """CPUs by number. `ids` are those of a level of the hierarchy, `cpus` the CPUs under them."""
+    """CPU details by CPU number. `ids` returns the ids of a topology level, `cpus` the CPUs under given ids."""
 
     def cpus(self) -> CpuSet:
         return frozenset(self)
@@ -33,11 +33,11 @@ class CpuDetails(dict[int, CpuInfo]):
         return CpuDetails({cpu: info for cpu, info in self.items() if cpu in cpus})
 
     def ids(self, level: Level) -> frozenset[int]:
-        """The existing NUMA nodes, sockets, cores or uncore caches."""
+        """The ids of all NUMA nodes, sockets, cores or uncore caches."""
         return frozenset([getattr(info, level) for info in self.values()])
 
     def ids_in(self, level: Level, parent: Level, ids: Iterable[int]) -> frozenset[int]:
-        """Of those, the ones in these NUMA nodes, sockets ..."""
+        """The ids of one level within the given NUMA nodes, sockets ..."""
         wanted = frozenset(ids)
         return frozenset([getattr(info, level) for info in self.values() if getattr(info, parent) in wanted])
 
@@ -46,7 +46,7 @@ class CpuDetails(dict[int, CpuInfo]):
         return frozenset([cpu for cpu, info in self.items() if getattr(info, level) in wanted])
 
     def cores_needed_in_uncore_cache(self, needed: int, uncore: int) -> frozenset[int]:
-        """As many cores of the cache as are needed, those with the lowest numbers; all if there are fewer."""
+        """The lowest-numbered cores of the cache that provide the needed CPUs; all cores if there are too few."""
         return frozenset(sorted(self.ids_in("core", "uncore", (uncore,)))[:needed])
 
 
@@ -79,7 +79,7 @@ def new_topology(
 
 
 def discover(machine: MachineInfo) -> CpuTopology:
-    """A core has the number of its first CPU, which is unique on the machine. Raises MachineError."""
+    """Read the topology of the machine. A core's id is its first CPU, which is unique. Raises MachineError."""
     if not machine.num_cpus:
         raise MachineError("could not detect number of cpus")
     details = CpuDetails()

@@ -1,4 +1,4 @@
-"""From which NUMA nodes the static policy could take the CPUs of a container, or of a pod.
+"""Topology hints of the static CPU policy for a container or a pod.
 
 Mirrors: pkg/kubelet/cm/cpumanager/policy_static.go GetTopologyHints, GetPodTopologyHints, generateCPUTopologyHints
 """
@@ -30,7 +30,7 @@ def topology_hints(policy: StaticPolicy, pod: Pod, container: Container) -> Hint
         return NO_PREFERENCE
     uid = pod.metadata.uid
     allocated = policy.state.get(uid, container.name)
-    if allocated is not None:  # by an earlier kubelet, for example
+    if allocated is not None:  # allocated by an earlier kubelet process, for example
         if len(allocated) != requested:
             return IMPOSSIBLE
         return {CPU: generate_hints(policy, allocated, NO_CPUS, requested)}
@@ -63,7 +63,7 @@ def pod_topology_hints(policy: StaticPolicy, pod: Pod) -> Hints:
 def generate_hints(
     policy: StaticPolicy, available: CpuSet, reusable: CpuSet, requested: int
 ) -> tuple[TopologyHint, ...]:
-    """All combinations of NUMA nodes with enough CPUs. Preferred: as few nodes as the machine allows at all."""
+    """All combinations of NUMA nodes with enough CPUs. Preferred: those with as few nodes as the machine allows."""
     details = policy.topology.details
     nodes = sorted(details.ids("numa"))
     on_node = {node: details.cpus_in("numa", (node,)) for node in nodes}
@@ -82,7 +82,7 @@ def _is_preferred(policy: StaticPolicy, mask: NumaNodes, fewest: int) -> bool:
 
 
 def _is_socket_aligned(policy: StaticPolicy, mask: NumaNodes, fewest: int) -> bool:
-    """Do the nodes lie on as few sockets as possible?"""
+    """Whether the nodes are on as few sockets as possible."""
     topology = policy.topology
     per_socket = topology.num_numa_nodes // topology.num_sockets
     if per_socket == 0:

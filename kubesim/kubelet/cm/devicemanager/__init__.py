@@ -1,1 +1,1 @@
-"""The device manager: device plugins, their devices, and which container has which."""
+"""The device manager: registers device plugins and assigns their devices to containers."""

@@ -1,6 +1,6 @@
-"""Chooses the devices that a container gets: reused ones first, then aligned ones, then what the plugin prefers.
+"""Chooses devices for a container: reusable devices first, then aligned devices, then the plugin's preference.
 
-Where upstream takes any element of a set, the devices come in the order in which the plugin lists them.
+Where upstream takes a random element of a set, this uses the order of the plugin's list.
 
 Mirrors: pkg/kubelet/cm/devicemanager/manager.go devicesToAllocate, filterByAffinity
 """
@@ -16,13 +16,13 @@ from kubesim.kubelet.cm.devicemanager.pod_devices import WITHOUT_TOPOLOGY
 from kubesim.kubelet.cm.topologymanager.hints import NumaNodes
 from kubesim.values import value_object
 
-# What the plugin prefers: of these, including these, this many. None: it has no preference.
+# GetPreferredAllocation: available devices, required devices, count. None: the plugin does not offer it.
 Prefer = Callable[[set[str], set[str], int], set[str] | None]
 
 
 @value_object
 class DeviceRequest:
-    """This many devices of a resource for a container."""
+    """A number of devices of one resource for a container."""
 
     pod_uid: str
     container: str
@@ -32,17 +32,18 @@ class DeviceRequest:
 
 @value_object
 class ResourceState:
-    """The devices of one resource. `healthy` is None if no plugin registered it; those that are chosen are added to
-    `allocated`, which has the devices in use of all resources."""
+    """The devices of one resource. `healthy` is None before a plugin registers it. Chosen devices are added to
+    `allocated`, which holds the devices in use of all resources.
+    """
 
     devices: Mapping[str, PluginDevice]
     healthy: set[str] | None
     allocated: dict[str, set[str]]
-    held: set[str] | None  # by this container already
+    held: set[str] | None  # devices that the container already has
 
 
 def check_held_devices(request: DeviceRequest, held: set[str] | None) -> None:
-    """A container that has devices keeps exactly those. Raises AllocationError if it requests another number."""
+    """A container keeps the devices it has. Raises AllocationError if it requests another number."""
     if held is not None and request.required != len(held):
         raise AllocationError(
             f"pod {quoted(request.pod_uid)} container {quoted(request.container)} changed request for resource "
@@ -53,9 +54,9 @@ def check_held_devices(request: DeviceRequest, held: set[str] | None) -> None:
 def devices_to_allocate(
     request: DeviceRequest, state: ResourceState, reusable: Collection[str], affinity: NumaNodes | None, prefer: Prefer
 ) -> set[str]:
-    """The devices to allocate now, which are in use from here on; none if the container has what it needs.
+    """Choose the devices and mark them as allocated; empty if the container has enough.
 
-    Raises AllocationError. As upstream, the health of a container's devices is checked before their number.
+    Raises AllocationError. As upstream, it checks the health of a container's devices before their number.
     """
     resource, required, healthy = request.resource, request.required, state.healthy
     if healthy is None:
@@ -72,7 +73,7 @@ def devices_to_allocate(
     in_use = state.allocated.setdefault(resource, set())
 
     def take(devices: Collection[str]) -> None:
-        """Until there are enough."""
+        """Take devices until there are enough."""
         for device in in_order({*devices} - chosen, state.devices)[: required - len(chosen)]:
             chosen.add(device)
             in_use.add(device)
@@ -87,7 +88,7 @@ def devices_to_allocate(
             f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}"
         )
     aligned, unaligned, no_affinity = filter_by_affinity(available, state.devices, affinity)
-    if needed < len(aligned):  # all come from the aligned ones, so the plugin may choose among those
+    if needed < len(aligned):  # the plugin may choose among the aligned devices
         take((prefer(aligned | chosen, {*chosen}, required) or set()) & aligned)
         take(aligned)
         return chosen
@@ -100,20 +101,20 @@ def devices_to_allocate(
 
 
 def in_order(ids: Collection[str], devices: Mapping[str, PluginDevice]) -> list[str]:
-    """As the plugin lists them; by name those that it does not."""
+    """Sort in the plugin's order; devices that it does not list go last, by name."""
     positions = {device: position for position, device in enumerate(devices)}
     return sorted(ids, key=lambda device: (positions.get(device, len(positions)), device))
 
 
 def has_topology(devices: Mapping[str, PluginDevice]) -> bool:
-    """If any device names a NUMA node, alignment matters."""
+    """Whether any device names a NUMA node. If not, alignment does not matter."""
     return any(device.numa_nodes for device in devices.values())
 
 
 def filter_by_affinity(
     available: set[str], devices: Mapping[str, PluginDevice], affinity: NumaNodes | None
 ) -> tuple[set[str], set[str], set[str]]:
-    """The available devices on the NUMA nodes of the affinity, those on others, and those without any."""
+    """Available devices in three groups: on the NUMA nodes of the affinity, on other nodes, without topology."""
     if affinity is None or not has_topology(devices):
         return set(), set(), available
     aligned: set[str] = set()

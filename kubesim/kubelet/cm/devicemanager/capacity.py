@@ -1,4 +1,4 @@
-"""What device plugins add to the node's status.
+"""Device resources in the capacity and allocatable of the node's status.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MachineInfo, as far as device plugins are concerned
 """
@@ -13,7 +13,7 @@ from kubesim.values import value_object
 
 @value_object
 class DeviceCapacity:
-    """All devices and the healthy ones by resource, and the resources whose plugin has been gone for too long."""
+    """All devices and the healthy ones by resource, and the resources to remove after their plugin disconnected."""
 
     capacity: Mapping[str, int]
     allocatable: Mapping[str, int]
@@ -21,7 +21,7 @@ class DeviceCapacity:
 
 
 def with_device_capacity(status: NodeStatus, devices: DeviceCapacity) -> NodeStatus:
-    """A resource whose plugin is gone stays, with nothing to give: its absence would mean that it is not the node's."""
+    """The node status with device capacity. A resource without its plugin stays, with zero allocatable."""
     removed = dict.fromkeys(devices.removed, "0")
     capacity = {name: str(count) for name, count in devices.capacity.items()} | removed
     allocatable = {name: str(count) for name, count in devices.allocatable.items()} | removed

@@ -1,4 +1,4 @@
-"""The connection to one registered device plugin. It stays known for five minutes after the plugin has gone.
+"""The endpoint of one device plugin. The kubelet keeps it for five minutes after the plugin has disconnected.
 
 Mirrors: pkg/kubelet/cm/devicemanager/endpoint.go endpointImpl
 """
@@ -21,7 +21,7 @@ STOP_GRACE_PERIOD = 5 * MINUTE
 
 @mutable(eq=False)
 class PluginEndpoint:
-    """Without a plugin: one that was registered before the kubelet restarted."""
+    """`plugin` is None if it registered before the kubelet restarted and has not returned."""
 
     resource: str
     plugin: DevicePlugin | None = None
@@ -46,7 +46,8 @@ class PluginEndpoint:
         return self.plugin
 
     def _printed(self) -> str:
-        """Upstream prints the whole struct: a mutex, the resource, a client, the time at which it stopped. Addresses
-        and the inside of a time.Time say nothing to a reader, so they are always the same here."""
+        """Upstream prints the whole struct: a mutex, the resource, a client, the stop time. Addresses and the inside of
+        a time.Time do not help a reader, so they are constant here.
+        """
         client = "<nil>" if self.plugin is None else "0xc000a1c000"
         return f"&{{{{{{}} {{0 0}}}} {self.resource} {client} {{13985823417426042368 1 0x5c8e2e0}} <nil>}}"

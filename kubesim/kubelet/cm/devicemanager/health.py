@@ -1,4 +1,4 @@
-"""The health of a container's devices in its status.
+"""The health of a container's devices in the pod status.
 
 Mirrors: pkg/kubelet/cm/devicemanager/manager.go UpdateAllocatedResourcesStatus
 """
@@ -16,8 +16,9 @@ from kubesim.kubelet.cm.devicemanager.pod_devices import PodDevices
 def with_allocated_resources_status(
     status: PodStatus, uid: str, pod_devices: PodDevices, devices: Mapping[str, Mapping[str, PluginDevice]]
 ) -> PodStatus:
-    """The status with the health of the devices of each regular container. A device that its plugin does not list
-    counts as healthy, and so do all of a plugin that is gone: they keep what it reported last."""
+    """The status with the device health of each regular container. An unlisted device counts as healthy. Devices of a
+    disconnected plugin keep their last health.
+    """
     if not pod_devices.has_pod(uid):
         return status
     statuses = tuple(_with_devices(each, uid, pod_devices, devices) for each in status.container_statuses)

@@ -1,11 +1,11 @@
-"""The device manager: plugins register with it, containers get their devices from it.
+"""The device manager: registers plugins and assigns devices to containers.
 
-A device is allocated when its pod is admitted, and free again once the pod is no longer active, which is noticed when
-another container requests devices. Allocations and registered resources are on disk, so the next kubelet knows them
-before the plugins have registered again: until then a resource has no devices.
+A device is allocated when its pod is admitted. It is freed when another container requests devices after the pod became
+inactive. Allocations and registered resources are in a checkpoint, so a restarted kubelet knows them before the plugins
+register again. Until a plugin registers, its resource has no devices.
 
-Where upstream iterates over a map (the limits of a container, the resources of a node), the order here is that of the
-manifest and of registration.
+Where upstream iterates over a map, this uses the order of the manifest (container limits) or of registration (node
+resources).
 
 Mirrors: pkg/kubelet/cm/devicemanager/manager.go ManagerImpl; topology_hints.go GetTopologyHints, GetPodTopologyHints
 """
@@ -51,20 +51,19 @@ CHECKPOINT = "kubelet_internal_checkpoint"
 
 @value_object
 class DeviceCheckpoint:
-    """Which container has which devices, and which resources were registered."""
+    """The checkpoint: devices of each container, and the registered resources."""
 
     entries: tuple[PodDevicesEntry, ...] = ()
     registered: tuple[str, ...] = ()
 
 
 class SourcesReady(Protocol):
-    all_ready: bool  # every source of pods has been received
+    all_ready: bool  # all pod sources have been received
 
 
 @part
 class KnownDevices:
-    """By resource: the plugin's endpoint, its devices as it listed them last, and which are healthy, unhealthy and
-    allocated."""
+    """Per resource: the plugin's endpoint, its last device list, and the healthy, unhealthy and allocated devices."""
 
     endpoints: dict[str, PluginEndpoint] = field(default_factory=dict)
     all: dict[str, dict[str, PluginDevice]] = field(default_factory=dict)
@@ -75,23 +74,23 @@ class KnownDevices:
 
 @part
 class DeviceManager:
-    """Implements `HintProvider`. `on_update` is called with the pods whose devices changed their health."""
+    """The device manager; implements `HintProvider`. `on_update` gets the pods whose device health changed."""
 
     now: Callable[[], int]
-    state_files: dict[str, Any]  # on the kubelet's disk, by name
+    state_files: dict[str, Any]  # checkpoints on the kubelet's disk, by file name
     active_pods: Callable[[], Iterable[Pod]]
     sources: SourcesReady
-    affinity: Callable[[str, str], TopologyHint] = lambda uid, container: TopologyHint()  # of the topology manager
-    numa_nodes: Sequence[int] = ()  # of the machine
+    affinity: Callable[[str, str], TopologyHint] = lambda uid, container: TopologyHint()  # from the topology manager
+    numa_nodes: Sequence[int] = ()  # NUMA nodes of the machine
     gates: FeatureGates = DEFAULT_GATES
     on_update: Callable[[Sequence[str]], object] = lambda uids: None
     known: KnownDevices = field(default_factory=KnownDevices)
     pod_devices: PodDevices = field(default_factory=PodDevices)
-    _to_reuse: tuple[str, dict[str, set[str]]] = ("", {})  # devices of init containers, of one pod at a time
-    _initially_running: frozenset[tuple[str, str]] = frozenset()  # by pod UID and container name
+    _to_reuse: tuple[str, dict[str, set[str]]] = ("", {})  # devices of init containers, for later containers of the pod
+    _initially_running: frozenset[tuple[str, str]] = frozenset()  # pod UID and container name
 
     def start(self, running: Iterable[tuple[str, str]]) -> None:
-        """Read the checkpoint. `running` are the containers that the runtime found running: pod UID and name."""
+        """Read the checkpoint. `running` are the containers that the runtime reported as running: pod UID and name."""
         self._initially_running = frozenset(running)
         checkpoint = self.state_files.get(CHECKPOINT, DeviceCheckpoint())
         for entry in checkpoint.entries:
@@ -111,7 +110,7 @@ class DeviceManager:
         self.known.endpoints[resource] = PluginEndpoint(resource, plugin, plugin.options())
 
     def plugin_disconnected(self, resource: str) -> None:
-        """All devices of the plugin count as unhealthy, and after five minutes as gone."""
+        """Mark all devices of the plugin unhealthy; they are removed after five minutes."""
         endpoint, known = self.known.endpoints.get(resource), self.known
         if endpoint is not None:
             known.unhealthy[resource] = known.unhealthy.get(resource, set()) | known.healthy.get(resource, set())
@@ -119,13 +118,13 @@ class DeviceManager:
             endpoint.stopped_at = self.now()
 
     def update_devices(self, resource: str, devices: Iterable[PluginDevice]) -> None:
-        """The plugin lists its devices, all of them, whenever one changes."""
+        """Replace the device list. The plugin sends the whole list at every change."""
         known, before = self.known, self.known.all.get(resource, {})
         listed = known.all[resource] = {device.id: device for device in devices}
         known.healthy[resource] = {device.id for device in listed.values() if device.health == HEALTHY}
         known.unhealthy[resource] = {*listed} - known.healthy[resource]
         if self.gates.enabled("ResourceHealthStatus"):
-            # A new device may have been away for a while, and its pod may report another health.
+            # A device that returns may have another health than its pod's status reports.
             changed = [d.id for d in listed.values() if d.id not in before or before[d.id].health != d.health]
             uids = dict.fromkeys(uid for device in changed if (uid := self.pod_devices.pod_of_device(device)))
             if uids:
@@ -133,7 +132,7 @@ class DeviceManager:
         self._write_checkpoint()
 
     def get_capacity(self) -> DeviceCapacity:
-        """What the node's status reports. Resources whose plugin has been gone for five minutes are forgotten here."""
+        """The device capacity for the node's status. Removes resources whose plugin has been gone for five minutes."""
         known, now = self.known, self.now()
         removed = tuple(
             resource
@@ -153,15 +152,15 @@ class DeviceManager:
         return DeviceCapacity(capacity, allocatable, removed)
 
     def is_changing(self) -> bool:
-        """Whether the capacity changes by the passing of time alone: a plugin is gone, but not yet for five minutes."""
+        """Whether the capacity will change by time alone: a plugin has been gone for less than five minutes."""
         return any(endpoint.stopped_at is not None for endpoint in self.known.endpoints.values())
 
     def is_device_plugin_resource(self, resource: str) -> bool:
-        """Registered, or allocated before the kubelet restarted."""
+        """Whether the resource is registered, or was allocated before the kubelet restarted."""
         return resource in self.known.healthy or resource in self.known.allocated
 
     def allocatable_devices(self) -> dict[str, dict[str, PluginDevice]]:
-        """The healthy devices."""
+        """The healthy devices of each resource."""
         known = self.known
         return {
             resource: {id: device for id, device in known.all[resource].items() if id in healthy}
@@ -169,11 +168,12 @@ class DeviceManager:
             if resource in known.all
         }
 
-    # -- a pod is admitted --------------------------------------------------------------------------------------
+    # -- admission ----------------------------------------------------------------------------------------------
 
     def allocate(self, pod: Pod, container: Container) -> None:
-        """Raises AllocationError. Init containers come before the others, which reuse their devices; the devices of a
-        restartable init container are its own."""
+        """Allocate devices to the pod's containers, init containers first: later containers reuse their devices, except
+        those of restartable init containers. Raises AllocationError.
+        """
         uid = pod.metadata.uid
         if self._to_reuse[0] != uid:
             self._to_reuse = (uid, {})
@@ -186,10 +186,10 @@ class DeviceManager:
             reusable[resource] = devices | allocated.ids() if is_reused else devices - allocated.ids()
 
     def allocate_pod(self, pod: Pod) -> None:
-        """Devices are not allocated to a pod as a whole."""
+        """Does nothing: devices have no pod-level allocation."""
 
     def update_allocated_devices(self) -> None:
-        """Free the devices of pods that are no longer active, once all sources have been received."""
+        """Free the devices of inactive pods, once all sources are received."""
         if not self.sources.all_ready:
             return
         active = {pod.metadata.uid for pod in self.active_pods()}
@@ -233,7 +233,7 @@ class DeviceManager:
         held = self.pod_devices.of_container(uid, name, resource)
         check_held_devices(request, held)
         if not self.sources.all_ready and (uid, name) in self._initially_running:
-            return set()  # only the kubelet has restarted: the container has its devices already
+            return set()  # only the kubelet restarted: the container has its devices
         state = ResourceState(self._all(resource), self.known.healthy.get(resource), self.known.allocated, held)
         nodes = self.affinity(uid, name).numa_nodes
         return devices_to_allocate(request, state, reusable, nodes, self._prefer(resource))
@@ -266,8 +266,9 @@ class DeviceManager:
         return any(m.get("containerName") == container and m.get("resourceName") == resource for m in mappings)
 
     def node_allocatable(self, pod: Pod, info: NodeResources) -> NodeResources:
-        """The node's allocatable devices for this pod: if the pod has devices, at least all allocated ones, so that it
-        passes admission after a restart before its plugin has registered."""
+        """The node's allocatable devices for this pod. It covers at least the pod's allocated devices, so that the pod
+        passes admission after a restart before its plugin registers.
+        """
         if not self.pod_devices.has_pod(pod.metadata.uid):
             return info
         allocated = {resource: len(devices) for resource, devices in self.known.allocated.items()}
@@ -327,7 +328,7 @@ class DeviceManager:
     # -- a container is created ---------------------------------------------------------------------------------
 
     def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
-        """What the container's devices add to its configuration; None if it has none. Raises ContainerConfigError."""
+        """Container options of its devices; None without devices. Raises ContainerConfigError."""
         uid, name = pod.metadata.uid, container.name
         needs_reallocation = False
         try:

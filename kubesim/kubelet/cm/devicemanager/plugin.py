@@ -1,7 +1,7 @@
-"""A device plugin as the kubelet sees it: its devices, its options and its calls.
+"""The device plugin API: devices, options and calls of a plugin.
 
-A plugin registers for one extended resource, and from then on streams its devices. The scenario's plugins implement
-`DevicePlugin` (`scenario/hardware/device_plugins.py`).
+A plugin registers for one extended resource and then streams its devices. Simulated plugins implement `DevicePlugin`
+(`scenario/hardware/device_plugins.py`).
 
 Mirrors: staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto
 """
@@ -20,12 +20,12 @@ UNHEALTHY = "Unhealthy"
 
 
 class DevicePluginError(KubesimError):
-    """A call that the plugin answered with an error; the text is gRPC's (`rpc error: code = Unknown desc = ...`)."""
+    """An error that a plugin returned; the text is gRPC's (`rpc error: code = Unknown desc = ...`)."""
 
 
 @value_object
 class PluginDevice:
-    """A device, and the NUMA nodes that it is attached to; None: it has no topology."""
+    """A device and its NUMA nodes; None: it has no topology."""
 
     id: str
     health: str = HEALTHY
@@ -34,7 +34,7 @@ class PluginDevice:
 
 @value_object
 class ContainerAllocateResponse:
-    """What a container needs to use the devices that were allocated to it."""
+    """The plugin's Allocate response: container options for the allocated devices."""
 
     envs: tuple[tuple[str, str], ...] = ()
     mounts: tuple[ContainerMount, ...] = ()
@@ -50,7 +50,7 @@ class DevicePluginOptions:
 
 
 class DevicePlugin(Protocol):
-    """Every call may raise DevicePluginError."""
+    """The calls of a plugin. Each may raise DevicePluginError."""
 
     def options(self) -> DevicePluginOptions: ...
     def preferred_allocation(
@@ -61,7 +61,7 @@ class DevicePlugin(Protocol):
 
 
 class PluginRegistry(Protocol):
-    """The kubelet as a plugin sees it: it registers, and then streams its devices."""
+    """The kubelet's registration service for plugins."""
 
     def plugin_connected(self, resource: str, plugin: DevicePlugin) -> None: ...
     def plugin_disconnected(self, resource: str) -> None: ...
@@ -69,7 +69,7 @@ class PluginRegistry(Protocol):
 
 
 class PluginsOnNode(Protocol):
-    """The device plugins of a node, which outlive its kubelet."""
+    """The device plugins of a node; they outlive the kubelet process."""
 
     def kubelet_serves(self, registry: PluginRegistry) -> None:
-        """The kubelet's registration socket exists: each plugin registers, at its own moment."""
+        """Called when the kubelet's registration socket exists: each plugin registers after its own delay."""

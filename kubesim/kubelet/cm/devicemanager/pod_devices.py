@@ -1,7 +1,7 @@
-"""Which devices each container of each pod has, and what its plugin answered when they were allocated.
+"""The devices of each container, and the Allocate response of their plugin.
 
-Upstream keeps maps; here everything is in the order in which it was allocated, so that the first setting of two that
-conflict is always the same one.
+Upstream uses maps; here the order is that of allocation, so that the same one of two conflicting settings always takes
+effect.
 
 Mirrors: pkg/kubelet/cm/devicemanager/pod_devices.go; checkpoint/checkpoint.go DevicesPerNUMA
 """
@@ -15,14 +15,14 @@ from kubesim.runtime.helper import RunContainerOptions
 from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.values import value_object
 
-WITHOUT_TOPOLOGY = -1  # the NUMA node of devices that do not name one
+WITHOUT_TOPOLOGY = -1  # the NUMA node of devices without topology
 
 DevicesPerNuma = Mapping[int, tuple[str, ...]]
 
 
 @value_object
 class AllocatedDevices:
-    """The devices of one container for one resource, by NUMA node, and what the plugin answered."""
+    """The devices of one container for one resource by NUMA node, and the plugin's response."""
 
     devices: DevicesPerNuma
     response: ContainerAllocateResponse
@@ -33,7 +33,7 @@ class AllocatedDevices:
 
 @value_object
 class PodDevicesEntry:
-    """A line of the checkpoint."""
+    """An entry of the checkpoint."""
 
     pod_uid: str
     container: str
@@ -42,7 +42,7 @@ class PodDevicesEntry:
 
 
 class PodDevices:
-    """By pod UID, container name and resource name."""
+    """Allocated devices by pod UID, container name and resource name."""
 
     def __init__(self) -> None:
         self._pods: dict[str, dict[str, dict[str, AllocatedDevices]]] = {}
@@ -68,7 +68,7 @@ class PodDevices:
         return found
 
     def of_container(self, uid: str, container: str, resource: str) -> set[str] | None:
-        """None if nothing is known of this container and resource."""
+        """The devices of a container for a resource; None if unknown."""
         allocated = self.resources(uid, container).get(resource)
         return None if allocated is None else allocated.ids()
 
@@ -83,7 +83,7 @@ class PodDevices:
         return found
 
     def pod_of_device(self, device: str) -> str:
-        """The UID of the first pod that has a device of this id, of whatever resource; empty if there is none."""
+        """The UID of the first pod with a device of this id, of any resource; empty if there is none."""
         return next((entry.pod_uid for entry in self.entries() if device in entry.allocated.ids()), "")
 
     def entries(self) -> Iterator[PodDevicesEntry]:
@@ -93,7 +93,7 @@ class PodDevices:
                     yield PodDevicesEntry(uid, container, resource, allocated)
 
     def container_devices(self, uid: str, container: str) -> dict[str, dict[str, PluginDevice]]:
-        """The devices of a container by resource and id, with the NUMA nodes that they were allocated from."""
+        """The devices of a container by resource and id, with their NUMA nodes."""
         found: dict[str, dict[str, PluginDevice]] = {}
         for resource, allocated in self.resources(uid, container).items():
             nodes: dict[str, tuple[int, ...] | None] = {}
@@ -104,7 +104,7 @@ class PodDevices:
         return found
 
     def run_container_options(self, uid: str, container: str) -> RunContainerOptions | None:
-        """The merged answers of the plugins of all its resources; of two settings for one name the first counts."""
+        """The merged responses of the plugins of all its resources; for a duplicate name the first setting wins."""
         resources = self._pods.get(uid, {}).get(container)
         if resources is None:
             return None

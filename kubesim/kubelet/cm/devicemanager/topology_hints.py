@@ -1,4 +1,4 @@
-"""From which NUMA nodes the devices of a container, or of a pod, can come.
+"""Topology hints for the devices of a container or a pod.
 
 Mirrors: pkg/kubelet/cm/devicemanager/topology_hints.go generateDeviceTopologyHints, deviceNUMANodes
 """
@@ -17,8 +17,9 @@ Devices = Mapping[str, PluginDevice]
 def device_topology_hints(
     devices: Devices, machine: Sequence[int], available: Collection[str], reusable: Collection[str], request: int
 ) -> tuple[TopologyHint, ...]:
-    """Each combination of NUMA nodes that has enough available devices and all reusable ones; the smallest that could
-    ever have enough are preferred. Only nodes with devices count, unless there are none."""
+    """Each combination of NUMA nodes with enough available devices and all reusable ones. The smallest possible
+    combinations are preferred. Only nodes with devices are considered, unless there are none.
+    """
     nodes = device_numa_nodes(devices, machine) or machine
     smallest = len(nodes)
     found: list[frozenset[int]] = []

@@ -1,1 +1,1 @@
-"""Dynamic resource allocation: resource claims are prepared before a pod starts, and unprepared after it has ended."""
+"""Dynamic resource allocation: prepares resource claims before a pod starts and unprepares them after it has ended."""

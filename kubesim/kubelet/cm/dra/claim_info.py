@@ -1,6 +1,6 @@
-"""What the kubelet knows of the claims that its pods use, and the checkpoint that survives a restart.
+"""The claims that pods on this node use, and their checkpoint.
 
-A claim that the checkpoint knows counts as not prepared: the next pod that starts has it prepared again.
+A claim restored from the checkpoint counts as not prepared: the next pod that starts prepares it again.
 
 Mirrors: pkg/kubelet/cm/dra/claiminfo.go; pkg/kubelet/cm/dra/state/checkpoint.go
 """
@@ -18,14 +18,14 @@ from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.values import mutable
 
 CHECKPOINT = "dra_manager_state"
-ANY_DRIVER = "<any>"  # the label of the metric that counts the claims of all drivers
+ANY_DRIVER = "<any>"  # metric label for the claims of all drivers
 
 Checkpoints = dict[str, Any]  # by file name, on the kubelet's disk
 
 
 @mutable(eq=False)
 class ClaimInfo:
-    """A claim, its pods in the order in which they came, and the devices by driver, which are known once prepared."""
+    """A claim: its pods in order of arrival and, once prepared, its devices by driver."""
 
     claim: DraClaim
     pod_uids: dict[str, None] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class ClaimInfo:
     is_prepared: bool = False
 
     def cdi_devices(self, request: str) -> Iterator[str]:
-        """The ids of the devices of one request, or of all if there is no name."""
+        """The CDI device ids of one request, or of all requests without a name."""
         for devices in self.drivers.values():
             for device in devices:
                 if not request or not device.request_names or request in device.request_names:
@@ -52,7 +52,7 @@ def new_claim_info(claim: ApiObject) -> ClaimInfo:
 
 
 class ClaimInfoCache:
-    """By namespace and name. `checkpoints` is on the disk of the kubelet."""
+    """Claims by namespace and name. `checkpoints` is on the kubelet's disk."""
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints
@@ -79,7 +79,7 @@ class ClaimInfoCache:
         self._checkpoints[CHECKPOINT] = tuple(_saved(info) for info in self)
 
     def claims_in_use(self) -> dict[str, int]:
-        """How many prepared claims there are for each driver, and for any."""
+        """The number of prepared claims per driver and in total."""
         counts: dict[str, int] = {}
         prepared = [info for info in self if info.is_prepared]
         for info in prepared:

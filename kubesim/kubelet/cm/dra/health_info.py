@@ -1,4 +1,4 @@
-"""The health of devices as their drivers report it. A report counts until its timeout; after that nothing is known.
+"""Device health as reported by the drivers. A report is valid until its timeout; then the health is unknown.
 
 Mirrors: pkg/kubelet/cm/dra/healthinfo.go
 """
@@ -19,7 +19,7 @@ CHECKPOINT = "dra_health_state"
 
 @value_object
 class DeviceHealthReport:
-    """`timeout` of 0: the default."""
+    """A health report. A `timeout` of 0 means the default."""
 
     pool: str
     device: str
@@ -30,7 +30,7 @@ class DeviceHealthReport:
 
 
 class HealthInfoCache:
-    """By driver, pool and device. `checkpoints` is on the disk of the kubelet."""
+    """Health by driver, pool and device. `checkpoints` is on the kubelet's disk."""
 
     def __init__(self, now: Callable[[], int], checkpoints: dict[str, Any]) -> None:
         self._now = now
@@ -50,7 +50,7 @@ class HealthInfoCache:
         return self._now() - report.last_updated > (report.timeout or DEFAULT_TIMEOUT)
 
     def update(self, driver: str, devices: Sequence[DeviceHealthReport]) -> list[DeviceHealthReport]:
-        """The devices that changed: as reported, and those that were not reported for too long."""
+        """The changed devices: newly reported ones, and those whose report timed out."""
         now, known = self._now(), self._drivers.setdefault(driver, {})
         changed: list[DeviceHealthReport] = []
         reported: set[tuple[str, str]] = set()
@@ -78,6 +78,6 @@ class HealthInfoCache:
 
 
 def truncated(message: str) -> str:
-    """A message of at most 1024 bytes; a longer one ends in dots."""
+    """The message, shortened to 1024 bytes with trailing dots."""
     raw = message.encode()
     return message if len(raw) <= MAX_MESSAGE else raw[: MAX_MESSAGE - 3].decode(errors="ignore") + "..."

@@ -1,7 +1,8 @@
-"""The DRA manager: has drivers prepare the claims of a pod before it starts, and unprepare them after it has ended.
+"""The DRA manager: calls drivers to prepare the claims of a pod before it starts and to unprepare them after it has
+ended.
 
-A claim can be used by several pods: the first has it prepared, the last has it unprepared. Go visits drivers in the
-order of a map; here they come in the order of the allocation.
+Several pods can share a claim: it is prepared for the first and unprepared after the last. Go visits drivers in map
+order; here the order is that of the allocation.
 
 Mirrors: pkg/kubelet/cm/dra/manager.go
 """
@@ -33,7 +34,7 @@ Call = Callable[[Sequence[DraClaim]], Awaitable[Mapping[str, ClaimResult]]]
 
 
 class DraManager:
-    """One life of it: what it must know after a restart is in its checkpoint."""
+    """The DRA manager of one kubelet process. Its persistent state is in the checkpoint."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class DraManager:
         self.plugins[plugin.name] = plugin
 
     def health_reported(self, driver: str, devices: Sequence[DeviceHealthReport]) -> None:
-        """Pods that use a device whose health changed report it immediately."""
+        """Pods that use a device with changed health update their status immediately."""
         changed = {(device.pool, device.device) for device in self.health.update(driver, devices)}
         pods = {
             uid: None
@@ -81,7 +82,7 @@ class DraManager:
             raise DynamicResourcesError(f"prepare dynamic resources: {error}") from None
 
     async def _prepare(self, pod: Pod) -> None:
-        """A problem is found before anything is remembered, so that such a pod can be deleted without its driver."""
+        """Check all claims before recording any, so that a pod with a bad claim can be deleted without its driver."""
         infos = [self._checked(pod, name, must_check) for name, must_check in named_claims(pod, self._gates)]
         unprepared, batches = self._referenced(pod, infos)
         for driver, claims in batches.items():
@@ -94,7 +95,7 @@ class DraManager:
         self.cache.sync_to_checkpoint()
 
     def _checked(self, pod: Pod, name: str, must_check_owner: bool) -> ClaimInfo:
-        """What the kubelet records about a claim that this pod may use."""
+        """The new claim info of a claim that this pod may use."""
         try:
             claim = self._read("ResourceClaim", pod.metadata.namespace, name)
         except ApiError as error:
@@ -114,7 +115,7 @@ class DraManager:
         return info
 
     def _referenced(self, pod: Pod, infos: Sequence[ClaimInfo]) -> tuple[list[DraClaim], Batches]:
-        """The claims to prepare. The checkpoint has them first: if the pod goes away, they are found there."""
+        """The claims to prepare. They are checkpointed first: if the pod is deleted, the kubelet finds them there."""
         unprepared: list[DraClaim] = []
         batches: Batches = {}
         for new in infos:
@@ -142,10 +143,10 @@ class DraManager:
             raise DynamicResourcesError(problem)
         return info
 
-    # -- a container --------------------------------------------------------------------------------------------
+    # -- container creation -------------------------------------------------------------------------------------
 
     def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
-        """The CDI devices of the container: of those requests that it names. Raises ContainerConfigError."""
+        """The CDI devices of the requests that the container names. Raises ContainerConfigError."""
         try:
             devices = tuple(
                 device
@@ -164,7 +165,7 @@ class DraManager:
                 self.health.update(driver, reports)
         return with_claim_health(pod, status, self.cache, self.health, self._gates)
 
-    # -- after it has ended -------------------------------------------------------------------------------------
+    # -- after the pod has ended --------------------------------------------------------------------------------
 
     async def unprepare_resources(self, pod: Pod) -> None:
         try:
@@ -174,7 +175,7 @@ class DraManager:
             raise DynamicResourcesError(f"unprepare dynamic resources: {error}") from None
 
     async def _unprepare(self, uid: str, namespace: str, names: Sequence[str]) -> None:
-        """A claim that other pods still use only loses the reference of this one."""
+        """Unprepare the pod's claims. A claim that other pods use only loses the reference of this pod."""
         batches: Batches = {}
         done: list[str] = []
         for name in names:
@@ -198,14 +199,14 @@ class DraManager:
     def pod_might_need_to_unprepare_resources(self, uid: str) -> bool:
         return self.cache.has_pod_reference(uid)
 
-    # -- pods that are gone -------------------------------------------------------------------------------------
+    # -- deleted pods -------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Claims of pods that no longer exist are unprepared once a minute."""
+        """Unprepare the claims of deleted pods once a minute."""
         await act_every(self._clock, "dra reconcile", RECONCILE_PERIOD, self.reconcile)
 
     async def reconcile(self) -> bool:
-        """Whether there was work, or there may be work next time."""
+        """Unprepare the claims of deleted pods; true if another round may find work."""
         if not self._sources_ready():
             return True
         active = {pod.metadata.uid for pod in self._active_pods()}
@@ -218,7 +219,7 @@ class DraManager:
             try:
                 await self._unprepare(uid, namespace, names)
             except DynamicResourcesError:
-                continue  # the next round tries again
+                continue  # the next round retries
         return bool(stale)
 
 
@@ -232,7 +233,7 @@ async def _called(name: str, call: Call, claims: Sequence[DraClaim]) -> Mapping[
 def _checked_answers(
     name: str, claims: Sequence[DraClaim], answers: Mapping[str, ClaimResult]
 ) -> Iterator[tuple[DraClaim, ClaimResult]]:
-    """Claim by claim. Raises DynamicResourcesError at the first that failed, and if there are too few."""
+    """The driver's results, claim by claim. Raises DynamicResourcesError for a failed or a missing result."""
     by_uid = {claim.uid: claim for claim in claims}
     for uid, result in answers.items():
         claim = by_uid.get(uid)

@@ -1,4 +1,4 @@
-"""Which claims a pod has, and which of their requests a container uses.
+"""The claims of a pod, and the requests that each container uses.
 
 Mirrors: pkg/kubelet/cm/dra/manager.go prepareResources, GetResources, unprepareResourcesForPod
 """
@@ -16,7 +16,7 @@ from kubesim.features import FeatureGates
 
 
 def extended_claim(pod: Pod, gates: FeatureGates) -> Mapping[str, Any] | None:
-    """The claim that the scheduler made for extended resources that devices stand for."""
+    """The claim that the scheduler created for extended resources backed by devices."""
     status = pod.status.extended_resource_claim_status
     return status if status and gates.enabled("DRAExtendedResource") else None
 
@@ -26,7 +26,7 @@ def has_claims(pod: Pod) -> bool:
 
 
 def named_claims(pod: Pod, gates: FeatureGates) -> Iterator[tuple[str, bool]]:
-    """The name of each claim, and whether its owner must be checked. Raises ClaimReferenceError."""
+    """The name of each claim, and whether to check its owner. Raises ClaimReferenceError."""
     for pod_claim in pod.spec.resource_claims:
         name, must_check_owner = claim_name(pod, pod_claim)
         if name is not None:
@@ -37,8 +37,9 @@ def named_claims(pod: Pod, gates: FeatureGates) -> Iterator[tuple[str, bool]]:
 
 
 def container_requests(pod: Pod, container: Container, gates: FeatureGates) -> dict[str, list[str]]:
-    """The requests of the container by the name of their claim; an empty name means all. Raises
-    ClaimReferenceError. Go visits the claims in the order of a map; here they come in the order of the pod's."""
+    """The container's requests by claim name; an empty name means all requests. Raises ClaimReferenceError. Go visits
+    claims in map order; here the order is that of the pod spec.
+    """
     used: dict[str, list[str]] = {}
     for claim in container.resources.claims:
         used.setdefault(claim.get("name", ""), []).append(claim.get("request", ""))

@@ -1,4 +1,4 @@
-"""The health of a container's claimed devices in its status.
+"""The health of a container's claimed devices in the pod status.
 
 Mirrors: pkg/kubelet/cm/dra/manager.go UpdateAllocatedResourcesStatus, buildResourceHealth
 """
@@ -18,7 +18,7 @@ from kubesim.kubelet.cm.dra.health_info import HealthInfoCache
 def with_claim_health(
     pod: Pod, status: PodStatus, cache: ClaimInfoCache, health: HealthInfoCache, gates: FeatureGates
 ) -> PodStatus:
-    """The status with an entry for each claim of each regular container, once the claim is known here."""
+    """The status with an entry for each known claim of each regular container."""
     containers = {container.name: container for container in pod.spec.containers if container.resources.claims}
     if not containers:
         return status

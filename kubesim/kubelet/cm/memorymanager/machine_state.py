@@ -1,4 +1,4 @@
-"""The memory of the machine as it is without containers, or with those that the state reports.
+"""The memory manager's machine state: without containers, or computed from the assignments.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getDefaultMachineState, updateExpectedMachineState,
 areMachineStatesEqual
@@ -18,7 +18,7 @@ KIB = 1024
 
 
 def default_machine_state(machine: MachineInfo, reserved: SystemReserved) -> MachineState:
-    """Huge pages are no regular memory any more."""
+    """The machine state without containers. Huge pages do not count as regular memory."""
     return {node.id: _default_node_state(node, reserved.get(node.id, {})) for node in machine.topology}
 
 
@@ -40,7 +40,7 @@ def _table(total: int, reserved: int, used_otherwise: int = 0) -> MemoryTable:
 
 
 def huge_page_resource_name(page_size_kib: int) -> str:
-    """`hugepages-2Mi`."""
+    """The resource name of a huge page size: `hugepages-2Mi`."""
     return HUGE_PAGES_PREFIX + str(Quantity(page_size_kib * KIB, 0, BINARY_SI))
 
 
@@ -50,7 +50,7 @@ def assigned_machine_state(
     assignments: Mapping[str, Mapping[str, Blocks]],
     pods: Mapping[str, Blocks],
 ) -> MachineState:
-    """With all blocks taken from it. Raises MachineError for nodes or resources that the machine does not have."""
+    """The machine state with all blocks subtracted. Raises MachineError for unknown nodes or resources."""
     expected = default_machine_state(machine, reserved)
     for uid, containers in assignments.items():
         for name, blocks in {"": pods[uid]}.items() if pods.get(uid) else containers.items():
@@ -66,7 +66,7 @@ def assigned_machine_state(
 
 
 def are_machine_states_equal(one: MachineState, other: MachineState) -> bool:
-    """Within a group, memory may have been taken from one node or another."""
+    """Whether two states are equal. Within a group, the distribution of memory over its nodes may differ."""
     return one.keys() == other.keys() and all(_are_nodes_equal(one, other, node) for node in one)
 
 

@@ -1,7 +1,7 @@
 """The static policy: memory of Guaranteed pods comes from as few NUMA nodes as possible.
 
-A NUMA node gives memory either alone or always together with the same others. Init containers end before the others
-begin, so their memory is used again.
+A NUMA node serves either single-node allocations or allocations of one fixed group of nodes. Init containers finish
+before the others start, so their memory is reused.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go
 """
@@ -45,10 +45,10 @@ class StaticMemoryPolicy:
     reserved: SystemReserved
     affinity: Affinity
     gates: FeatureGates = DEFAULT_GATES
-    _reusable: dict[str, Reusable] = field(default_factory=dict)  # of the pod that was allocated last, by its uid
+    _reusable: dict[str, Reusable] = field(default_factory=dict)  # memory of the last allocated pod, by its UID
 
     def start(self) -> None:
-        """Raises MachineError if the state does not suit the machine and the configuration."""
+        """Check the restored state. Raises MachineError if it does not match the machine and the configuration."""
         state = self.state
         if not state.machine:
             if state.assignments:
@@ -64,11 +64,11 @@ class StaticMemoryPolicy:
     # -- a container --------------------------------------------------------------------------------------------
 
     def is_for(self, pod: Pod) -> bool:
-        """Does the pod get memory of its own?"""
+        """Whether the pod gets pinned memory."""
         return pod_qos_class(pod, self.gates) == GUARANTEED and not skips_pod_level(pod, self.gates)
 
     def allocate(self, pod: Pod, container: Container) -> None:
-        """Raises AllocationError."""
+        """Allocate memory to a container. Raises AllocationError."""
         if not self.is_for(pod):
             return
         uid = pod.metadata.uid
@@ -87,7 +87,7 @@ class StaticMemoryPolicy:
         self._shrink_init_containers(pod, container, blocks)
 
     def _choose_nodes(self, pod: Pod, hint: TopologyHint, requested: Sizes) -> NumaNodes:
-        """The topology manager's choice, extended if it is too small, or else our own best one."""
+        """The topology manager's choice, extended if it is too small; otherwise the policy's own best hint."""
         best = hint
         if best.numa_nodes is None:
             best = self._default_hint(pod, requested)
@@ -116,7 +116,7 @@ class StaticMemoryPolicy:
         return find_best_hint(hints.get(MEMORY, []))
 
     def _extended_hint(self, pod: Pod, requested: Sizes, nodes: NumaNodes) -> TopologyHint:
-        """The topology manager may have left only a part of the nodes that we requested."""
+        """Extend the hint: the topology manager may have chosen only some of the requested nodes."""
         hints = self.calculate_hints(pod, requested).get(MEMORY, [])
         wider = [hint for hint in hints if nodes <= (hint.numa_nodes or frozenset())]
         if not wider:
@@ -124,7 +124,7 @@ class StaticMemoryPolicy:
         return find_best_hint(wider)
 
     def calculate_hints(self, pod: Pod, requested: Sizes) -> dict[str, list[TopologyHint]]:
-        """All combinations of NUMA nodes with enough memory of each kind. No data: an empty mapping."""
+        """All combinations of NUMA nodes with enough memory of each kind. Without data: an empty mapping."""
         machine = self.state.machine
         fewest, found = len(machine), []
         for nodes in node_combinations(sorted(machine)):
@@ -146,13 +146,13 @@ class StaticMemoryPolicy:
         return sum(table.allocatable for table in tables if table is not None)
 
     def _is_usable(self, nodes: NumaNodes) -> bool:
-        """A single node must not be in a group; several must be unused, or be just this group."""
+        """A single node must not be in a group. Several nodes must be unused or form exactly this group."""
         if len(nodes) == 1:
             return all(len(self.state.machine[node].cells) <= 1 for node in nodes)
         return not self._violates_groups(nodes)
 
     def _violates_groups(self, nodes: NumaNodes) -> bool:
-        """A node that gives memory alone cannot join others, and one in a group cannot change it."""
+        """Whether the nodes conflict with a group: single-node allocations exclude it, and it never changes."""
         if len(nodes) == 1:
             return False
         states = [self.state.machine[node] for node in nodes]
@@ -194,7 +194,7 @@ class StaticMemoryPolicy:
                 self._reusable[uid][frozenset(block.nodes)][block.type] = max(0, left - block.size)
 
     def _shrink_init_containers(self, pod: Pod, container: Container, blocks: Blocks) -> None:
-        """The memory that was used again counts for the later container only, so that the sum is right."""
+        """Subtract reused memory from the init container, so that it is counted once."""
         uid = pod.metadata.uid
         for block in blocks:
             left = block.size
@@ -215,7 +215,7 @@ class StaticMemoryPolicy:
     # -- a pod with pod-level resources -------------------------------------------------------------------------
 
     def allocate_pod(self, pod: Pod) -> None:
-        """Memory for the whole pod, divided among its containers. Raises AllocationError."""
+        """Allocate memory to the pod and divide it among its containers. Raises AllocationError."""
         if pod_qos_class(pod, self.gates) != GUARANTEED:
             return
         try:
@@ -233,7 +233,7 @@ class StaticMemoryPolicy:
             self.state.set(uid, container.name, own.get(container.name, shared))
 
     def _divide(self, pod: Pod, group: Group, total: Sizes) -> tuple[dict[str, Blocks], Blocks]:
-        """The blocks of containers by name, and what all others share."""
+        """The blocks of each container, and the blocks that all other containers share."""
         own: dict[str, Blocks] = {}
         left = dict(total)
         for container in pod.spec.init_containers:
@@ -258,14 +258,14 @@ def new_static_memory_policy(
     affinity: Affinity,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> StaticMemoryPolicy:
-    """Raises MachineError if no memory is reserved for the system."""
+    """Create the policy. Raises MachineError if no memory is reserved for the system."""
     if sum(of_node.get(MEMORY, 0) for of_node in reserved.values()) <= 0:
         raise MachineError("[memorymanager] you should specify the system reserved memory")
     return StaticMemoryPolicy(machine, state, reserved, affinity, gates)
 
 
 def find_best_hint(hints: list[TopologyHint]) -> TopologyHint:
-    """Preferred ones first, then those with the fewest nodes."""
+    """The best hint: preferred first, then the fewest nodes."""
     best = TopologyHint()
     for hint in hints:
         if best.numa_nodes is None or hint.is_less_than(best):

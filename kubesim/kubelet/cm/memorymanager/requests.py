@@ -1,4 +1,4 @@
-"""How much memory of each kind a container, or a pod, requests; and how much is reserved for the system.
+"""The memory of each kind that a container or a pod requests, and the memory reserved for the system.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getContainerRequestedResources, getPodRequestedResources,
 validatePodScopeResources; memory_manager.go getSystemReservedMemory
@@ -27,21 +27,21 @@ _MOST = (1 << 63) - 1
 
 @value_object
 class MemoryReservation:
-    """An item of the configuration's reservedMemory."""
+    """An item of the kubelet configuration's reservedMemory."""
 
     numa_node: int
     limits: Mapping[str, Quantity]
 
 
 def container_requested_resources(pod: Pod, container: Container, gates: FeatureGates) -> Sizes:
-    """Raises AllocationError for a fraction of a byte."""
+    """The requested memory of a container. Raises AllocationError for a fraction of a byte."""
     if manages_pod_level(pod, gates) and not is_container_equivalent_qos_guaranteed(container):
         return {}
     return _sizes(container.resources.requests)
 
 
 def pod_requested_resources(pod: Pod, gates: FeatureGates) -> Sizes:
-    """What the whole pod needs at the same time. Only resources that a regular container requests count."""
+    """Memory that the pod needs at any one time. Only resources that a regular container requests count."""
     if manages_pod_level(pod, gates):
         requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
         return {name: size for name, size in _sizes(requests).items() if size > 0}
@@ -61,7 +61,7 @@ def pod_requested_resources(pod: Pod, gates: FeatureGates) -> Sizes:
 
 
 def validate_pod_scope_resources(pod: Pod, gates: FeatureGates) -> None:
-    """Raises AllocationError if containers that share memory would have none left in the pod."""
+    """Raises AllocationError if the containers that share the pod's memory would have none left."""
     total = pod_requested_resources(pod, gates)
     exclusive: Counter[str] = Counter()
     is_shared = False
@@ -91,7 +91,7 @@ def validate_pod_scope_resources(pod: Pod, gates: FeatureGates) -> None:
 def system_reserved_memory(
     machine: MachineInfo, allocatable_reservation: Mapping[str, Quantity], reserved: Sequence[MemoryReservation]
 ) -> SystemReserved:
-    """Raises MachineError unless it adds up to what the node reserves altogether."""
+    """The reserved memory by NUMA node. Raises MachineError unless its sum equals the node's total reservation."""
     known = {node.id for node in machine.topology}
     total: dict[str, Quantity] = {}
     converted: dict[int, Sizes] = {node.id: {} for node in machine.topology}
@@ -125,13 +125,13 @@ def is_memory(resource: str) -> bool:
 
 
 def as_int64(amount: Quantity) -> int | None:
-    """None if that is not possible without loss."""
+    """The value as int64; None if the conversion would lose precision."""
     value = amount.value()
     return value if amount == Quantity(value, 0) and -_MOST - 1 <= value <= _MOST else None
 
 
 def _sizes(requests: ResourceList) -> Sizes:
-    """In the order of their names."""
+    """Sorted by resource name."""
     sizes: Sizes = {}
     for name in sorted(filter(is_memory, requests)):
         size = as_int64(quantity(requests[name]))

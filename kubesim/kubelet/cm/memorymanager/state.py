@@ -1,4 +1,4 @@
-"""How much memory of each NUMA node is given to containers, and which containers have it.
+"""Memory of each NUMA node that is assigned to containers.
 
 Mirrors: pkg/kubelet/cm/memorymanager/state/state.go, state_mem.go, state_checkpoint.go
 """
@@ -18,7 +18,7 @@ Group = tuple[int, ...]  # NUMA nodes, in order
 
 @mutable
 class MemoryTable:
-    """Of one kind of memory on a NUMA node, in bytes."""
+    """One kind of memory on a NUMA node, in bytes."""
 
     total: int
     system_reserved: int
@@ -29,11 +29,11 @@ class MemoryTable:
 
 @mutable
 class NumaNodeState:
-    """`cells` are the nodes that give memory together with this one; only itself: it gives none, or gives it alone."""
+    """Memory of a NUMA node. `cells` is its group; a node alone in `cells` has no allocations or single-node ones."""
 
     cells: Group
     memory: dict[str, MemoryTable] = field(default_factory=dict)  # by resource name
-    assignments: int = 0  # blocks that lie here
+    assignments: int = 0  # number of blocks on this node
 
     def clone(self) -> NumaNodeState:
         return replace(self, memory={name: replace(table) for name, table in self.memory.items()})
@@ -48,7 +48,7 @@ MachineState = dict[int, NumaNodeState]  # by NUMA node
 
 @value_object
 class Block:
-    """Memory of a container."""
+    """Memory assigned to a container."""
 
     nodes: Group
     type: str  # the resource name
@@ -60,13 +60,13 @@ Blocks = tuple[Block, ...]
 
 @mutable
 class MemoryState:
-    """On the kubelet's disk as `memory_manager_state`."""
+    """The contents of `memory_manager_state` on the kubelet's disk."""
 
     CONTENT: ClassVar[tuple[str, ...]] = ("policy", "machine", "assignments", "pods")
-    policy: str = ""  # empty: nothing was stored yet
+    policy: str = ""  # empty: no state is stored
     machine: MachineState = field(default_factory=dict)
-    assignments: dict[str, dict[str, Blocks]] = field(default_factory=dict)  # by pod uid and container name
-    pods: dict[str, Blocks] = field(default_factory=dict)  # pod-level assignments, by pod uid
+    assignments: dict[str, dict[str, Blocks]] = field(default_factory=dict)  # by pod UID and container name
+    pods: dict[str, Blocks] = field(default_factory=dict)  # pod-level assignments, by pod UID
     on_write: Callable[[], object] = nothing_watches
 
     def get(self, uid: str, container: str) -> Blocks | None:
@@ -85,7 +85,7 @@ class MemoryState:
 
 
 def restore(state: MemoryState, policy: str) -> None:
-    """Take up what an earlier kubelet stored. Raises MachineError if that had another policy."""
+    """Restore the stored state. Raises MachineError if its policy differs."""
     if state.policy and state.policy != policy:
         raise MachineError(
             f'could not restore state from checkpoint: [memorymanager] configured policy "{policy}" differs from state '
@@ -96,7 +96,7 @@ def restore(state: MemoryState, policy: str) -> None:
 
 
 def assign(machine: MachineState, nodes: Iterable[int], resource: str, size: int) -> None:
-    """Take so much from the nodes, one after the other; they form a group from now on."""
+    """Take the size from the nodes, one after the other; the nodes then form a group."""
     group = tuple(nodes)
     for node in group:
         machine[node].assignments += 1
@@ -110,7 +110,7 @@ def assign(machine: MachineState, nodes: Iterable[int], resource: str, size: int
 
 
 def release(machine: MachineState, blocks: Iterable[Block]) -> None:
-    """Give the blocks back; a node that gives nothing any more leaves its group."""
+    """Release the blocks. A node without assignments leaves its group."""
     for block in blocks:
         size = block.size
         for node in block.nodes:

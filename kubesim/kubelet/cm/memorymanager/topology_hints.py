@@ -1,4 +1,4 @@
-"""From which NUMA nodes the static policy could take the memory of a container, or of a pod.
+"""Topology hints of the static memory policy for a container or a pod.
 
 Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go GetTopologyHints, GetPodTopologyHints, regenerateHints
 """
@@ -59,7 +59,7 @@ def _calculated(policy: StaticMemoryPolicy, pod: Pod, requested: Sizes) -> Hints
 
 
 def _regenerated(blocks: Blocks, requested: Sizes) -> Hints:
-    """The current allocation, if it still matches the request; else there is no preference."""
+    """A hint for the current allocation, if it still matches the request; otherwise no preference."""
     if len(blocks) != len(requested) or any(requested.get(block.type) != block.size for block in blocks):
         return NO_PREFERENCE
     hints: dict[str, tuple[TopologyHint, ...]] = dict.fromkeys(requested, ())

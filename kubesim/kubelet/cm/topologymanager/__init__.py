@@ -1,1 +1,1 @@
-"""The topology manager: aligns what a container gets with the NUMA nodes of the machine."""
+"""The topology manager: aligns a container's resources with the NUMA nodes of the machine."""

@@ -1,6 +1,7 @@
-"""The topology manager: admits a pod once all hint providers have allocated, aligned as its policy asks.
+"""The topology manager: admits a pod when all hint providers have allocated with the alignment that the policy
+requires.
 
-With the scope `container` each container is aligned by itself, with `pod` all of them together.
+The scope `container` aligns each container separately; the scope `pod` aligns all of them together.
 
 Mirrors: pkg/kubelet/cm/topologymanager/topology_manager.go, scope.go, scope_none.go, scope_container.go, scope_pod.go
 """
@@ -37,20 +38,20 @@ _POLICIES: tuple[PolicyName, ...] = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 @part
 class TopologyManager:
-    """`affinity` is what the providers request while they allocate."""
+    """Topology manager; providers read `affinity` while they allocate."""
 
     policy: Policy
     scope: str
     gates: FeatureGates = DEFAULT_GATES
     providers: list[HintProvider] = field(default_factory=list)
-    _hints: dict[tuple[str, str], TopologyHint] = field(default_factory=dict)  # of the pod that was admitted last
+    _hints: dict[tuple[str, str], TopologyHint] = field(default_factory=dict)  # hints of the last admitted pod
 
     def affinity(self, uid: str, container: str) -> TopologyHint:
-        """The hint that was chosen for a container of the pod that is being admitted."""
+        """The hint chosen for a container of the pod in admission."""
         return self._hints.get((uid, container), NO_NODE)
 
     def admit(self, pod: Pod) -> None:
-        """Raises AllocationError if the pod is not admitted."""
+        """Align and allocate all containers. Raises AllocationError if the pod is rejected."""
         self._hints.clear()
         if self.scope == NONE_SCOPE:
             for container in all_containers(pod):
@@ -107,7 +108,7 @@ def new_topology_manager(
     options: Mapping[str, str] = NO_OPTIONS,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> TopologyManager:
-    """Raises MachineError if the kubelet would not start. With the policy none, scope and options do not matter."""
+    """Create the manager. Raises MachineError if the options are invalid. The policy none ignores scope and options."""
     if policy == NONE:
         return TopologyManager(Policy(NONE, NumaInfo((), {}), PolicyOptions()), NONE_SCOPE, gates)
     parsed = new_policy_options(options)
@@ -136,5 +137,5 @@ def pod_level_affinity_error(message: str = "") -> AllocationError:
 
 
 def all_containers(pod: Pod) -> tuple[Container, ...]:
-    """Init containers first: the order in which they are allocated."""
+    """All containers in allocation order: init containers first."""
     return (*pod.spec.init_containers, *pod.spec.containers)

@@ -1,4 +1,4 @@
-"""The NUMA nodes of the machine, and how far they are from each other.
+"""The NUMA nodes of the machine, and the distances between them.
 
 Mirrors: pkg/kubelet/cm/topologymanager/numa_info.go
 """
@@ -22,7 +22,7 @@ class NumaInfo:
         return one if is_narrower(one, other) else other
 
     def closest(self, one: NumaNodes, other: NumaNodes) -> NumaNodes:
-        """Of equally many nodes, those with the shortest average distance; then those with the lower numbers."""
+        """The narrowest hint; on a tie the shortest average distance, then the lower numbers."""
         if len(one) != len(other):
             return self.narrowest(one, other)
         distance, other_distance = self.average_distance(one), self.average_distance(other)
@@ -41,7 +41,7 @@ class NumaInfo:
 
 
 def new_numa_info(topology: tuple[NumaNode, ...], options: PolicyOptions) -> NumaInfo:
-    """Distances are known only if an option requests them."""
+    """Read the NUMA nodes. Distances are read only if an option needs them."""
     distances: dict[int, tuple[int, ...] | None] = {}
     for node in topology:
         if options.prefer_closest_numa and node.distances is None:

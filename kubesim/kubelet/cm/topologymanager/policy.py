@@ -1,4 +1,4 @@
-"""The policies of the topology manager: one affinity out of the hints of all providers, and whether it will do.
+"""Topology manager policies: merge the hints of all providers into one affinity and decide admission.
 
 Mirrors: pkg/kubelet/cm/topologymanager/policy.go, policy_none.go, policy_best_effort.go, policy_restricted.go,
 policy_single_numa_node.go
@@ -32,7 +32,7 @@ class Policy:
     options: PolicyOptions
 
     def merge(self, providers_hints: Sequence[Hints]) -> tuple[TopologyHint, bool]:
-        """The best hint, and whether a pod is admitted with it."""
+        """The best hint, and whether it admits the pod."""
         if self.name == NONE:
             return NO_NODE, True
         hints = filter_providers_hints(providers_hints)
@@ -45,7 +45,7 @@ class Policy:
 
 
 def filter_providers_hints(providers_hints: Sequence[Hints]) -> list[ResourceHints]:
-    """The hints for each resource of each provider. A provider or resource without a preference takes any node."""
+    """The hints of each provider and resource. A provider or resource without a preference accepts any node."""
     found: list[ResourceHints] = []
     for hints in providers_hints:
         if not hints:
@@ -66,12 +66,12 @@ def max_of_min_affinity_counts(hints: Sequence[ResourceHints]) -> int:
 
 
 class HintMerger:
-    """Chooses among the combinations of one hint per resource."""
+    """Chooses the best combination of one hint per resource."""
 
     def __init__(self, policy: Policy, hints: Sequence[ResourceHints]) -> None:
         self._policy = policy
         self._hints = hints
-        # Among hints that are not preferred, one should have all NUMA nodes of the provider that needs the most.
+        # Among non-preferred hints, the target is the node count of the provider that needs the most nodes.
         self._best_count = max_of_min_affinity_counts(hints)
 
     def merge(self) -> TopologyHint:
@@ -83,9 +83,9 @@ class HintMerger:
     def _merged_permutations(self) -> list[TopologyHint]:
         """The merged hint of every combination of one hint per resource.
 
-        The nodes are what the hints have in common. The result is preferred if all hints are, and have the same nodes.
-        Combinations that come to the same are taken further as one: `compare` is an order, so one of each is enough,
-        and with eight NUMA nodes and three resources there are sixteen million combinations.
+        The merged nodes are the intersection of the hints. The result is preferred if all hints are preferred and have
+        the same nodes. Equal intermediate results are merged early, because eight NUMA nodes and three resources give
+        sixteen million combinations.
         """
         merged: dict[tuple[NumaNodes, bool, NumaNodes | None], None] = {
             (self._policy.numa.default_affinity, True, None): None
@@ -112,7 +112,7 @@ class HintMerger:
             return current if current.preferred else candidate
         if current.preferred:
             return self._fitter(current, candidate)
-        # Both are not preferred: as close to the best count as possible, but rather fewer nodes than more.
+        # Neither is preferred: as close to the best count as possible, and rather fewer nodes than more.
         count, new_count, best = len(current.numa_nodes or ()), len(new), self._best_count
         if count > best:  # case 1
             return self._fitter(current, candidate)
@@ -127,7 +127,7 @@ class HintMerger:
         return self._fitter(current, candidate)  # case 3cc
 
     def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
-        """By distance if that was requested, else the narrower one."""
+        """By distance if the option is set, otherwise the narrower hint."""
         nodes, new = current.numa_nodes or frozenset(), candidate.numa_nodes or frozenset()
         if nodes == new:
             return current

@@ -1,4 +1,4 @@
-"""The options of the topology manager's policies.
+"""Options of the topology manager policies.
 
 Mirrors: pkg/kubelet/cm/topologymanager/policy_options.go
 """
@@ -24,7 +24,7 @@ class PolicyOptions:
 
 
 def new_policy_options(given: Mapping[str, str]) -> PolicyOptions:
-    """Both options are stable, so no feature gate is asked."""
+    """Parse the options. Both are GA, so they need no feature gate."""
     closest, most = False, DEFAULT_MAX_ALLOWABLE_NUMA_NODES
     for name, value in given.items():
         if name == PREFER_CLOSEST_NUMA_NODES:

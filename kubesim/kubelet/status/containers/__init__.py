@@ -1,1 +1,1 @@
-"""The container statuses in a pod's status. All pure."""
+"""Container statuses in a pod's status. All functions are pure."""

@@ -1,4 +1,4 @@
-"""Resources in a container's status: what is allocated, corrected by what the runtime says is in force.
+"""Resources in a container's status: the allocated resources, corrected by those the runtime reports.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertContainerStatusResources (inside convertToAPIContainerStatuses).
 """
@@ -14,8 +14,8 @@ from kubesim.api.quantity import quantity
 from kubesim.runtime.allocation.cgroups import MIN_SHARES
 from kubesim.runtime.types import ContainerRecord, RuntimeResources
 
-# The least limit that a cgroup can express. At or below it (for requests: MIN_SHARES, taken as milli-CPU) the allocated
-# amount is shown and not what the cgroup made of it.
+# The smallest limit that a cgroup can express. At or below it (for requests: MIN_SHARES as milli-CPU) the status shows
+# the allocated amount, not the cgroup's rounded value.
 MIN_MILLI_CPU_LIMIT = 10
 
 _NOTHING_REPORTED = RuntimeResources()
@@ -24,7 +24,7 @@ _NOTHING_REPORTED = RuntimeResources()
 def container_status_resources(
     container: Container, record: ContainerRecord, old: ContainerStatus | None
 ) -> ResourceRequirements:
-    """Allocated resources; for a running container with what the runtime reports, or else reported before."""
+    """Allocated resources; for a running container corrected by the runtime's or the previous report."""
     allocated = container.resources
     if not allocated.limits and not allocated.requests:
         return allocated
@@ -52,7 +52,7 @@ def correct(
     before: Mapping[str, str | int | float],
     least_milli: int = -1,
 ) -> None:
-    """Put the actual amount in place of the allocated one, or the amount of before where nothing is reported."""
+    """Replace the allocated amount with the actual one, or with the previous one if nothing is reported."""
     if actual is None:
         if name in before:
             resources[name] = before[name]
@@ -65,14 +65,14 @@ def correct(
 
 
 def canonical(resources: ResourceList) -> ResourceList:
-    """The same amounts in the spelling that the API uses; a dictionary of the caller's own."""
+    """A copy of the amounts in the API's canonical spelling."""
     return {name: str(quantity(amount)) for name, amount in resources.items()}
 
 
 def requirements(
     limits: ResourceList, requests: ResourceList, like: ResourceRequirements | None = None
 ) -> ResourceRequirements:
-    """Limits and requests without what is empty, and with the other fields (claims) of `like`."""
+    """Limits and requests without empty ones, and the other fields (claims) of `like`."""
     fields: dict[str, Any] = {}
     if limits:
         fields["limits"] = limits

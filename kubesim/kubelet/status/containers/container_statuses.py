@@ -1,8 +1,8 @@
-"""The API status of each container, from the runtime's records, the previous status and the reasons of failed starts.
+"""Container statuses for the API, from the runtime's records, the previous status and start failures.
 
-Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
-is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are set first
-(probe_overlay.py), those of init containers later.
+If the runtime has a record, the status comes from it. Otherwise the old status is kept, and an unrecorded exit is
+inferred. A container that cannot start shows the reason. Ready and Started are set for regular containers first
+(probe_overlay.py), for init containers later.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
 """
@@ -69,7 +69,7 @@ _COMPLETED_BY_INFERENCE = ContainerState(
 
 
 class _Course(NamedTuple):
-    """Where a container is, where it was before, and how often it was started again."""
+    """A container's current state, last state and restart count."""
 
     state: ContainerState
     last_state: ContainerState
@@ -84,7 +84,7 @@ def convert_to_api_container_statuses(
     records: Mapping[str, Sequence[ContainerRecord]],
     pod_restarting: bool,
 ) -> tuple[ContainerStatus, ...]:
-    """Statuses of one kind of container; init containers in the order of the spec, others by name."""
+    """Statuses of one kind of container: init containers in spec order, others by name."""
     old_statuses = {status.name: status for status in previous}
     statuses: dict[str, ContainerStatus] = {}
     for container in containers:
@@ -109,7 +109,7 @@ def convert_to_api_container_statuses(
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
-    """The records to report for each name: its newest and the one before."""
+    """The newest record of each name, and the one before it."""
     found: dict[str, list[ContainerRecord]] = {}
     for record in sorted(runtime.containers, key=_CREATION_TIME, reverse=True):
         seen = found.get(record.name)
@@ -129,7 +129,7 @@ def _course_from_records(
     restart_count = record.restart_count
     if old is not None:
         if inputs.gates.enabled("RestartAllContainersOnContainerExits"):
-            # A restart of all containers removes the records, so that only the old status still knows of the last end.
+            # A restart of all containers removes the records; only the old status still has the last exit.
             if len(records) == 1:
                 last_state = _last_end(old, record)
             restart_count = max(restart_count, old.restart_count)
@@ -137,7 +137,7 @@ def _course_from_records(
                 if old.restart_count >= record.restart_count:
                     restart_count = old.restart_count + 1
         if record.state == "unknown" and old.state.running is not None:
-            # The runtime did not record the exit that is inferred here.
+            # This exit is inferred: the runtime has no record of it.
             restart_count = old.restart_count + 1
     return _Course(state, last_state, restart_count)
 
@@ -156,7 +156,7 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
             record.exit_code, record.reason, record.message, record.id, record.started_at, record.finished_at
         )
     if record.state == "unknown" and old is not None and old.state.running is not None:
-        # It ran and cannot be found: it has ended, which a count of runs must distinguish from "never began".
+        # The container ran and its record is gone: it has exited, and the restart count must include that run.
         return ContainerState(
             terminated=ContainerStateTerminated(
                 exit_code=_KILLED,
@@ -167,7 +167,7 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
     return _WAITING_WITHOUT_REASON
 
 
-# Each sync finds most containers in the state in which the last one found them: one object serves them all.
+# Most syncs find most containers unchanged, so equal statuses share one object.
 
 
 @lru_cache(maxsize=REMEMBERED_PODS)
@@ -212,7 +212,7 @@ def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, po
         return _Course(old.state, old.last_state, old.restart_count)
     if old.state.running is None or old.last_state.terminated is not None:
         return _Course(waiting, old.last_state, old.restart_count)
-    # It was running and is gone. An end in lastState keeps the phase from falling back to Pending.
+    # It was running and its record is gone. A termination in lastState keeps the phase from returning to Pending.
     last_state = old.last_state.changed(terminated=_TERMINATED_OUT_OF_SIGHT)
     restarted = inputs.pod.metadata.deletion_timestamp is None
     return _Course(waiting, last_state, old.restart_count + restarted)
@@ -229,13 +229,13 @@ def _course_of_init_container(container: Container, course: _Course, inputs: Sta
         and not is_restartable_init_container(container)
         and has_any_regular_container_created(inputs.pod, inputs.runtime)
     ):
-        # Its record is gone and regular containers came after it, so it must have completed.
+        # Its record is gone and regular containers have started, so it must have completed.
         return course._replace(state=_COMPLETED_BY_INFERENCE)
     return _course_if_start_failed(container, course, inputs) if container.name in inputs.reasons else course
 
 
 def _course_if_start_failed(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
-    """A container that should start and could not, waits for the reason of the failure."""
+    """A container that should start but failed waits with the reason of the failure."""
     if not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
         return course
     return _Course(

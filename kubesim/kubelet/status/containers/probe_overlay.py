@@ -1,7 +1,7 @@
-"""Started and Ready of each container: the results of the probes.
+"""Started and Ready of each container, from its probe results.
 
-Probe results are by container id, so a new container begins without any. A container that ran before the kubelet came
-up (by more than 10 s) keeps its last reported values until its probes have results again.
+Probe results are kept by container id, so a new container starts without results. A container that started more than 10
+s before the kubelet keeps its last reported values until its probes have results.
 
 Mirrors: pkg/kubelet/prober/prober_manager.go UpdatePodStatus, isContainerStarted, setReadyStateOnKubeletRestart.
 """
@@ -22,7 +22,7 @@ _KUBELET_RESTART_GRACE = 10 * SECOND
 def started_and_ready(
     inputs: StatusInputs, container: Container, container_id: str, started: bool | None
 ) -> tuple[bool, bool]:
-    """Of a regular container or sidecar that is running; `started` is the earlier value, if that still counts."""
+    """Started and Ready of a running regular container or sidecar. `started`: the previous value, if valid."""
     if not _is_container_started(inputs, container, container_id, started):
         return False, False
     return True, _is_container_ready(inputs, container, container_id)
@@ -31,7 +31,7 @@ def started_and_ready(
 def with_probe_results_of_init(
     inputs: StatusInputs, statuses: Sequence[ContainerStatus]
 ) -> tuple[ContainerStatus, ...]:
-    """Statuses of init containers, in the order of the spec: sidecars are probed, the others are ready when done."""
+    """Init container statuses with Started and Ready: sidecars are probed, others are ready on completion."""
     out = []
     for container, status in zip(inputs.pod.spec.init_containers, statuses, strict=True):
         started, ready = False, status.ready
@@ -50,8 +50,7 @@ def with_probe_results_of_init(
 
 
 def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> list[str]:
-    """The containers whose readiness probe must run immediately, because it has no success in the status of
-    `inputs`."""
+    """Containers to probe for readiness immediately: those without a successful result in the status of `inputs`."""
     names: list[str] = []
     if not inputs.probe_workers:
         return names
@@ -68,7 +67,7 @@ def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> lis
 
 
 def _is_container_started(inputs: StatusInputs, container: Container, container_id: str, started: bool | None) -> bool:
-    """Started of a container that is running."""
+    """Started of a running container."""
     result = inputs.startup.get(container_id)
     if result is not None:
         return result == "success"
@@ -78,7 +77,7 @@ def _is_container_started(inputs: StatusInputs, container: Container, container_
 
 
 def _is_container_ready(inputs: StatusInputs, container: Container, container_id: str) -> bool:
-    """Ready of a container that is running and started."""
+    """Ready of a running container that has started."""
     result = inputs.readiness.get(container_id)
     if result == "success":
         return True
@@ -90,7 +89,7 @@ def _is_container_ready(inputs: StatusInputs, container: Container, container_id
     starts = [record.started_at for record in inputs.runtime.containers if record.id == container_id]
     if not starts or starts[0] is None or starts[0] >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
         return ready
-    # It ran before this kubelet: without any result yet it stays ready, but only if the API says that the pod is.
+    # It started before this kubelet: without a result it stays ready if the API server's status says so.
     if container.readiness_probe is not None and not _api_says_ready(inputs):
         return False
     return ready or result is None

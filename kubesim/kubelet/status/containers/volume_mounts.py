@@ -1,4 +1,4 @@
-"""What a container's status says of its volume mounts; only recursive read-only mounts need a decision.
+"""Volume mounts in a container's status: decides whether recursive read-only mounts are reported.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses (VolumeMounts), resolveRecursiveReadOnly.
 """
@@ -15,7 +15,7 @@ from kubesim.kubelet.volumes.mounts import resolve_recursive_read_only
 def volume_mount_statuses(
     container: Container, supports_recursive_read_only: bool, gates: FeatureGates
 ) -> tuple[dict[str, Any], ...]:
-    """One entry per mount, as long as the container has no record; later the old status is carried on."""
+    """One entry per mount while the container has no record; later the old status is kept."""
     if not container.volume_mounts or not gates.enabled("RecursiveReadOnlyMounts"):
         return ()
     return tuple([_status(mount, supports_recursive_read_only) for mount in container.volume_mounts])
@@ -30,7 +30,7 @@ def _status(mount: dict[str, Any], supported: bool) -> dict[str, Any]:
 
 
 def _is_recursively_read_only(mount: dict[str, Any], supported: bool) -> bool:
-    """A mode that cannot be had is an error at the start, and "no" here."""
+    """Whether the mount is recursively read-only. An unsupported mode fails the start; here it counts as no."""
     try:
         return resolve_recursive_read_only(mount, supported)
     except ValueError:

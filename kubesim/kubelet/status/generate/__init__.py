@@ -1,1 +1,1 @@
-"""The status of a pod, computed from what the kubelet knows. All pure."""
+"""Pod status generation. All functions are pure."""

@@ -1,6 +1,6 @@
-"""Has a pod been active for longer than its activeDeadlineSeconds?
+"""The active deadline of a pod (activeDeadlineSeconds).
 
-Asked twice: by the sync loop's tick (does the pod need a sync?) and by the status (is the pod to be failed?).
+Two callers: the sync loop's tick (to sync the pod) and the status generation (to fail the pod).
 
 Mirrors: pkg/kubelet/active_deadline.go.
 """
@@ -15,7 +15,7 @@ DEADLINE_EXCEEDED_MESSAGE = "Pod was active on the node longer than the specifie
 
 
 def active_deadline(pod: Pod, status: PodStatus) -> int | None:
-    """The moment; None if the pod has no deadline or has not started. `status` is the status manager's or the API's."""
+    """The deadline; None if it is unset or the pod has no start time. `status`: the status manager's or the API's."""
     if pod.spec.active_deadline_seconds is None or status.start_time is None:
         return None
     return parse_time(status.start_time) + pod.spec.active_deadline_seconds * SECOND

@@ -1,8 +1,8 @@
-"""The whole status of a pod: called by each sync with what the runtime, the probes and the API server say.
+"""Generates the whole pod status from the runtime, the probes and the API server's status. Every sync calls it.
 
-Container statuses come first, the phase follows from them, then the rules about terminal phases, then Started and
-Ready of init containers, the conditions and the addresses. The order matters: the phase asks whether sidecars have
-started, and does not yet see what their probes say.
+The order is: container statuses, the phase that follows from them, rules for terminal phases, Started and Ready of init
+containers, conditions, addresses. The order matters: the phase depends on whether sidecars have started, but not yet on
+their probe results.
 
 Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPIStatus, determinePodResizeStatus.
 """
@@ -39,7 +39,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import (
 
 
 def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
-    """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
+    """The generated status. The status manager sets start time, transition times and observedGeneration."""
     pod, old = inputs.pod, inputs.old_status
     if not inputs.gates.rules.reports_containers_of_failed and past_active_deadline(pod, old, inputs.now):
         return bare_failure(pod, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
@@ -81,13 +81,14 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
 
 
 def bare_failure(pod: Pod, reason: str, message: str) -> PodStatus:
-    """The fields of a status that older kubelets write. They drop the QoS class as well, which no API server takes
-    now."""
+    """The status fields that older kubelets write for a failed pod. They omit the QoS class too; it stays here, because
+    current API servers require it.
+    """
     return PodStatus(phase=FAILED, reason=reason, message=message, qos_class=pod_qos_class(pod))
 
 
 def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
-    """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
+    """Phase, reason and message. Terminal phases are final; the API server's takes precedence."""
     pod, reported = inputs.pod, inputs.pod.status
     phase = get_phase(
         pod,
@@ -113,9 +114,9 @@ def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[Cont
 
 
 def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
-    """Regular containers start only after initialization, so one in the present sandbox says that it happened.
+    """Whether a regular container of the current sandbox exists, which implies that initialization has completed.
 
-    Only used for pods with sidecars: the phase of others does not depend on it.
+    Only the phase of pods with sidecars depends on it.
     """
     spec = inputs.pod.spec
     if not spec.init_containers:
@@ -136,7 +137,7 @@ def _conditions(
     found = [c for c in pod.status.conditions if c.type not in own]
     if inputs.resize_conditions and not inputs.pod_is_terminal and _has_resize_conditions(gates):
         found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
-    # An eviction set this reason once; it cannot be computed again.
+    # An eviction set this reason; it cannot be computed again.
     disruption = find_condition(old.conditions, DISRUPTION_TARGET)
     if disruption is not None:
         put_condition(found, disruption)
@@ -156,7 +157,7 @@ def _conditions(
 
 
 def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondition:
-    """A resize condition applies to the generation it was made for, unless generations are not tracked."""
+    """Whether a resize condition belongs to the current generation, or generations are not tracked."""
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)
@@ -194,6 +195,6 @@ def _addresses(
 
 @lru_cache(maxsize=256)
 def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
-    """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
+    """The node's addresses in a pod status: the first, and the second if there are exactly two."""
     spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]
     return tuple(HostIP(ip=ip) for ip in (spelled if len(spelled) == 2 else spelled[:1]))

@@ -1,6 +1,6 @@
-"""The conditions that the kubelet owns, each a function of the pod, its old status and its container statuses.
+"""Pod conditions owned by the kubelet, each computed from the pod, its old status and its container statuses.
 
-`lastTransitionTime` is not theirs to say: the status manager sets it when a status changes.
+The status manager sets `lastTransitionTime`.
 
 Mirrors: pkg/kubelet/status/generate.go, pkg/kubelet/types/pod_status.go, pkg/api/v1/pod/util.go
 CalculatePodConditionObservedGeneration.
@@ -44,7 +44,7 @@ _ALWAYS_OWNED = frozenset(
 
 
 def conditions_by_kubelet(gates: FeatureGates = DEFAULT_GATES) -> frozenset[str]:
-    """The types of condition that are the kubelet's own."""
+    """The condition types that the kubelet owns."""
     return _owned(gates.enabled)
 
 
@@ -58,7 +58,7 @@ def _owned(enabled: Callable[[str], bool]) -> frozenset[str]:
 
 
 def condition_observed_generation(pod: Pod, old: PodStatus, condition_type: str, gates: FeatureGates) -> int:
-    """The pod's generation; without the gate only where the old condition already had one."""
+    """The pod's generation. Without the gate, only if the old condition already had one."""
     tracked = gates.enabled("PodObservedGenerationTracking") or any(
         condition.type == condition_type and condition.observed_generation for condition in old.conditions
     )
@@ -72,10 +72,10 @@ def generate_containers_ready_condition(
     phase: str,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodCondition:
-    """ContainersReady: every regular container and every sidecar is ready. None = no status at all is known."""
+    """ContainersReady: every regular container and every sidecar is ready. None: no container statuses."""
     if statuses is None:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
-    # Containers of a failed pod may still be terminating: not ready, whatever their statuses say.
+    # Containers of a failed pod may still be terminating: they count as not ready.
     if phase == FAILED and gates.rules.reports_pod_failed:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
     by_name = _by_name(statuses)
@@ -105,7 +105,7 @@ def generate_pod_ready_condition(
     containers_ready: PodCondition,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodCondition:
-    """Ready: as ContainersReady says, and every readiness gate has its condition True among `conditions`."""
+    """Ready: ContainersReady is true, and so is the condition of every readiness gate in `conditions`."""
     if containers_ready.status != TRUE:
         return _condition(
             pod, old, READY, containers_ready.status, gates, containers_ready.reason, containers_ready.message
@@ -130,7 +130,7 @@ def generate_pod_initialized_condition(
     phase: str,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodCondition:
-    """Initialized: init containers completed and sidecars started, or a regular container shows that it was so."""
+    """Initialized: init containers completed and sidecars started, or a started regular container implies it."""
     if not pod.spec.init_containers:
         return _condition(pod, old, INITIALIZED, TRUE, gates, reasons.POD_COMPLETED if phase == SUCCEEDED else "")
     if statuses is None:
@@ -157,7 +157,7 @@ def generate_pod_initialized_condition(
 def generate_pod_ready_to_start_containers_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
 ) -> PodCondition:
-    """PodReadyToStartContainers: there is a sandbox with its network, and no new one is needed."""
+    """PodReadyToStartContainers: the sandbox has its network, and no new sandbox is needed."""
     new_sandbox_needed, _, _, _, message = pod_sandbox_changed(pod, runtime)
     if not new_sandbox_needed:
         return _condition(pod, old, POD_READY_TO_START_CONTAINERS, TRUE, gates)
@@ -168,7 +168,7 @@ def generate_pod_ready_to_start_containers_condition(
 def generate_all_containers_restarting_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, phase: str
 ) -> PodCondition:
-    """AllContainersRestarting: a rule requested it and some old container is still there. It has no generation."""
+    """AllContainersRestarting: a rule requested it and an old container still exists. It has no generation."""
     if phase in (SUCCEEDED, FAILED):
         reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
         return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
@@ -183,14 +183,14 @@ def generate_all_containers_restarting_condition(
 
 
 def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> PodCondition:
-    """PodScheduled: a pod that a kubelet sees is scheduled."""
+    """PodScheduled: always true, because a kubelet sees only scheduled pods."""
     return _condition(pod, old, POD_SCHEDULED, TRUE, gates)
 
 
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    tracked = gates.enabled("PodObservedGenerationTracking")  # called here, too: each status has five conditions
+    tracked = gates.enabled("PodObservedGenerationTracking")  # inline, because each status has five conditions
     generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
     return _shared_condition(kind, generation, status, reason, message)
 
@@ -199,13 +199,13 @@ def _condition(
 def _shared_condition(
     kind: str, generation: int, status: str, reason: str, message: str, since: str | None = None
 ) -> PodCondition:
-    # Pods say the same few things repeatedly, and a condition never changes: one object serves them all.
+    # Conditions repeat and are immutable, so equal ones share one object.
     made = PodCondition(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
     return made if since is None else made.changed(last_transition_time=since)
 
 
 def condition_since(condition: PodCondition, moment: str | None) -> PodCondition:
-    """The condition with the time of its transition."""
+    """The condition with its transition time."""
     if condition.last_transition_time == moment:
         return condition
     if condition.last_probe_time is not None or condition.extra:
@@ -234,5 +234,5 @@ def _has_any_regular_container_started(pod: Pod, statuses: Sequence[ContainerSta
 
 
 def _stays_initialized(old: PodStatus, gates: FeatureGates) -> bool:
-    """A restart of all containers runs the init containers again; a pod once initialized is said to stay so."""
+    """A restart of all containers runs the init containers again, but an initialized pod stays Initialized."""
     return gates.enabled("RestartAllContainersOnContainerExits") and is_condition_true(old.conditions, INITIALIZED)

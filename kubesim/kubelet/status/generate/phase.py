@@ -1,7 +1,7 @@
 """The phase of a pod, from the states of its containers.
 
-First half of a status: containers are counted by what they mean for the phase, then the counts decide. Whether the
-answer may be used (terminal phases stick) is decided in generate.py.
+Containers are counted by state, then the counts determine the phase. api_pod_status.py then applies the rule that
+terminal phases are final.
 
 Mirrors: pkg/kubelet/kubelet_pods.go getPhase.
 """
@@ -20,7 +20,7 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import NEVER, container_s
 
 
 class _Counts:
-    """All begin with nothing."""
+    """Containers by state."""
 
     pending_init: int = 0
     pending_sidecars: int = 0
@@ -41,7 +41,7 @@ def get_phase(
     pod_has_initialized: bool,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> str:
-    """The phase; `statuses` are those of regular and init containers, the first of a name counts."""
+    """The phase. `statuses` are those of regular and init containers; the first of a name counts."""
     spec = pod.spec
     by_name = {status.name: status for status in reversed(statuses)}
     counts = _Counts()
@@ -73,18 +73,18 @@ def _is_initializing(
     gates: FeatureGates,
 ) -> bool:
     if gates.rules.pending_while_initializing_again:
-        # A sidecar that restarts after the regular containers began does not bring the pod back to Pending.
+        # A sidecar that restarts after regular containers have started does not return the pod to Pending.
         return counts.pending_init > 0 or (counts.pending_sidecars > 0 and not pod_has_initialized)
     if not (counts.pending_init or counts.pending_sidecars):
         return False
-    # A regular container that ran once says that initialization is over, also if it ran in an earlier sandbox.
+    # A regular container that ever ran implies completed initialization, even if it ran in an earlier sandbox.
     states = [status.state for container in spec.containers if (status := by_name.get(container.name)) is not None]
     return not any(state.running is not None or state.terminated is not None for state in states)
 
 
 def _phase_of_stopped(counts: _Counts, pod: Pod, pod_is_terminal: bool, gates: FeatureGates) -> str:
     finished = SUCCEEDED if counts.stopped == counts.succeeded else FAILED
-    # Static pods never get a terminal phase this way: removing the file ends them.
+    # Static pods never get a terminal phase from their containers: only removing the file ends them.
     if pod_is_terminal and not is_static_pod(pod):
         return finished
     if gates.enabled("ContainerRestartRules"):
@@ -98,7 +98,7 @@ def _phase_of_stopped(counts: _Counts, pod: Pod, pod_is_terminal: bool, gates: F
 def _count_init(
     counts: _Counts, container: Container, status: ContainerStatus | None, spec: PodSpec, gates: FeatureGates
 ) -> None:
-    """A plain init container: pending until it exited, failed if it exited with an error and will not start again."""
+    """Count an init container: pending until it exits, failed if it exits with an error and will not restart."""
     if status is None or status.state.running is not None:
         counts.pending_init += 1
         return
@@ -116,7 +116,7 @@ def _count_init(
 
 
 def _count_sidecar(counts: _Counts, status: ContainerStatus | None) -> None:
-    """A sidecar counts while it is coming up or running; one that exited does not matter to the phase."""
+    """Count a sidecar while it is starting or running; an exited sidecar does not affect the phase."""
     if status is None:
         counts.unknown += 1
         return
@@ -147,7 +147,7 @@ def _count_regular(
         return
     terminated = state.terminated
     if terminated is not None:
-        # A container that waits for its restart is not "succeeded", even if its last exit code was 0.
+        # A container that waits for its restart has not "succeeded", even if its last exit code was 0.
         counts.succeeded += terminated.exit_code == 0
     elif state.waiting is None:
         counts.unknown += 1
@@ -165,5 +165,5 @@ def _count_regular(
 def _restartable(container: Container, spec: PodSpec, exit_code: int, reason: str, gates: FeatureGates) -> bool:
     if container_should_restart(container, spec, exit_code, gates):
         return True
-    # A container that was stopped because all containers restart comes back whatever its policy says.
+    # A container stopped by a restart of all containers restarts regardless of its policy.
     return reason == RESTARTING_ALL_CONTAINERS and gates.enabled("RestartAllContainersOnContainerExits")

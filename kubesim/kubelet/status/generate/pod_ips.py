@@ -1,4 +1,4 @@
-"""Addresses in a status: at most one of each family, that of the node's preference first.
+"""Pod addresses in a status: at most one per family, the preferred family first.
 
 Mirrors: pkg/kubelet/kubelet_pods.go sortPodIPs and the end of generateAPIPodStatus.
 """
@@ -11,7 +11,7 @@ from kubesim.golang import addresses as goaddress
 
 
 def sort_pod_ips(ips: Sequence[str], prefers_ipv6: bool = False) -> tuple[str, ...]:
-    """The first address of the preferred family, then the first of the other one, each in its usual spelling."""
+    """The first address of the preferred family and the first of the other family, in canonical form."""
     parsed = [address for address in map(parse_ip, ips) if address is not None]
     preferred = (6, 4) if prefers_ipv6 else (4, 6)
     chosen = []
@@ -24,7 +24,7 @@ def sort_pod_ips(ips: Sequence[str], prefers_ipv6: bool = False) -> tuple[str, .
 
 
 def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple[str, ...]:
-    """A pod on the node's network has the node's addresses; those it has stay, a second family is added."""
+    """A host-network pod has the node's addresses; existing addresses stay, and a second family is added."""
     if not ips:
         ips = (host_ips[0],)
     if len(host_ips) == 2 and len(ips) == 1:
@@ -35,9 +35,9 @@ def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple
 
 
 def parse_ip(text: str) -> tuple[int, str] | None:
-    """(family, spelling) of an address as Go reads and writes it; None if it is none.
+    """Family and canonical form of an address as in Go; None if it is invalid.
 
-    An IPv4 address inside IPv6 is an IPv4 address.
+    An IPv4-mapped IPv6 address counts as IPv4.
     """
     packed = goaddress.parse_ip_sloppy(text)
     return None if packed is None else (4 if goaddress.is_ipv4(packed) else 6, goaddress.ip_text(packed))

@@ -1,4 +1,4 @@
-"""Pod-level resources in a status: what the pod as a whole was allocated, and what its cgroup says is in force.
+"""Pod-level resources in a status: the allocated ones, and those of the pod's cgroup.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIPodLevelResourcesStatus, getEffectiveAllocatedResources;
 pkg/kubelet/cm/helpers_linux.go CPURequestsFromConfig, CPULimitsFromConfig, MemoryLimitsFromConfig.
@@ -25,12 +25,12 @@ from kubesim.runtime.allocation.cgroups import (
 from kubesim.runtime.types import RuntimeResources
 
 _UNREADABLE = ResourceConfig()
-_UNLIMITED = NEW_CGROUP.merged(ResourceConfig(cpu_shares=MIN_SHARES))  # of a pod that requests nothing
+_UNLIMITED = NEW_CGROUP.merged(ResourceConfig(cpu_shares=MIN_SHARES))  # for a pod without requests
 _NOTHING_ALLOCATED = {"resources": NO_RESOURCES}
 
 
 def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, Any]:
-    """The fields `resources` and `allocated_resources` of a status; `old` is the one to continue from."""
+    """The fields `resources` and `allocated_resources` of a status; `old` is the previous status."""
     gates = inputs.gates
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}
@@ -70,7 +70,7 @@ def _in_force(
     correct(requests, CPU, actual.cpu_request, before.requests, least_milli=MIN_SHARES)
     if MEMORY not in requests and memory_request is not None:
         requests[MEMORY] = memory_request
-    # No cgroup holds a memory request, so the one that was shown stays shown.
+    # No cgroup stores a memory request, so the previous value stays.
     correct(requests, MEMORY, None, before.requests)
     correct(limits, CPU, actual.cpu_limit, before.limits, least_milli=MIN_MILLI_CPU_LIMIT)
     correct(limits, MEMORY, actual.memory_limit, before.limits)

@@ -1,4 +1,4 @@
-"""The words that a status uses for reasons, where more than one room says them.
+"""Reasons of containers and conditions that several modules use.
 
 Mirrors: pkg/kubelet/kubelet.go, container/runtime.go and status/generate/api_pod_status.go (constants).
 """

@@ -1,1 +1,1 @@
-"""Desired and actual state of volumes, and the reconciler that mounts and unmounts."""
+"""Desired and actual state of volumes, and the reconciler."""

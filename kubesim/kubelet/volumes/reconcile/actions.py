@@ -1,4 +1,4 @@
-"""The operations that turn the actual state of a volume into the desired one.
+"""Volume operations that move the actual state towards the desired state.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler_common.go unmountVolumes, mountOrAttachVolumes,
 unmountDetachDevices; cache/actual_state_of_world.go PodExistsInVolume
@@ -13,7 +13,7 @@ from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld
 
 Action = Literal["unmount", "attach", "mount", "remount", "detach"]
 
-# As the kubelet names its operations: a failure of one delays only its own kind.
+# The kubelet's operation names: a failed operation delays only operations of the same name.
 OPERATION_NAMES = {
     "unmount": "volume_unmount",
     "attach": "verify_controller_attached_volume",
@@ -23,7 +23,7 @@ OPERATION_NAMES = {
 
 
 def next_action(uid: str, volume_name: str, desired: DesiredStateOfWorld, actual: ActualStateOfWorld) -> Action | None:
-    """The next step for this volume of this pod; None if all is as it should be."""
+    """The next operation for this volume of this pod; None if none is needed."""
     mounted = actual.find(uid, volume_name)
     if desired.find(uid, volume_name) is None:
         if mounted is not None:

@@ -1,4 +1,4 @@
-"""The actual state of the world: which volumes are attached to the node, and for which pods they are mounted.
+"""The actual state of the world: attached volumes of the node, and mounted volumes of each pod.
 
 Mirrors: pkg/kubelet/volumemanager/cache/actual_state_of_world.go
 """
@@ -13,7 +13,7 @@ from kubesim.values import mutable
 
 @mutable
 class MountedVolume:
-    """A volume that is mounted for a pod. An uncertain one may be: an earlier kubelet left it behind."""
+    """A volume that is mounted for a pod. An uncertain one was left by an earlier kubelet and may be mounted."""
 
     volume_name: str
     plugin: VolumePlugin
@@ -26,8 +26,8 @@ _NONE: Mapping[str, MountedVolume] = {}
 
 class ActualStateOfWorld:
     def __init__(self) -> None:
-        self._attached: dict[str, int] = {}  # unique name -> for how many pods it is mounted
-        self._pods: dict[str, dict[str, MountedVolume]] = {}  # by uid, then by unique name
+        self._attached: dict[str, int] = {}  # unique name -> number of pods it is mounted for
+        self._pods: dict[str, dict[str, MountedVolume]] = {}  # by UID, then by unique name
         self.attached_by_cluster: set[str] = set()  # unique names
 
     def mark_volume_as_attached(self, volume_name: str, *, by_cluster: bool = False) -> None:
@@ -47,7 +47,7 @@ class ActualStateOfWorld:
         return bool(self._attached.get(volume_name))
 
     def add_pod_to_volume(self, uid: str, volume: MountedVolume) -> None:
-        """Mounted, or set up again."""
+        """Record a mount or a remount."""
         volumes = self._pods.setdefault(uid, {})
         if volume.volume_name not in volumes:
             self._attached[volume.volume_name] = self._attached.get(volume.volume_name, 0) + 1
@@ -61,7 +61,7 @@ class ActualStateOfWorld:
                 del self._pods[uid]
 
     def mark_remount_required(self, uid: str) -> list[str]:
-        """The unique names of the volumes to set up again."""
+        """Mark the pod's remountable volumes; returns their unique names."""
         marked = []
         for volume in self._pods.get(uid, _NONE).values():
             if volume.plugin.requires_remount:
@@ -70,7 +70,7 @@ class ActualStateOfWorld:
         return marked
 
     def volumes_of(self, uid: str) -> Mapping[str, MountedVolume]:
-        """Everything that is, or may be, mounted for a pod."""
+        """All volumes that are, or may be, mounted for a pod."""
         return self._pods.get(uid, _NONE)
 
     def volumes(self) -> Iterator[MountedVolume]:
@@ -80,12 +80,12 @@ class ActualStateOfWorld:
         return self._pods.get(uid, _NONE).get(volume_name)
 
     def is_mounted(self, uid: str, volume_name: str) -> bool:
-        """For certain."""
+        """Whether the volume is certainly mounted for the pod."""
         found = self.find(uid, volume_name)
         return found is not None and not found.uncertain
 
     def mounted_for(self, uid: str) -> list[str]:
-        """The unique names of the volumes that are certainly mounted for a pod."""
+        """The unique names of a pod's certainly mounted volumes."""
         return sorted(name for name, volume in self._pods.get(uid, _NONE).items() if not volume.uncertain)
 
     def is_mounted_elsewhere(self, uid: str, volume_name: str) -> bool:

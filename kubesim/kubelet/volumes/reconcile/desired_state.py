@@ -1,5 +1,4 @@
-"""The desired state of the world: which volumes should be mounted for which pods, and what kept the populator from
-adding others.
+"""The desired state of the world: volumes to mount for each pod, and errors of the populator.
 
 Mirrors: pkg/kubelet/volumemanager/cache/desired_state_of_world.go
 """
@@ -17,14 +16,14 @@ MAX_POD_ERRORS = 10
 
 @mutable
 class VolumeToMount:
-    """A volume for one pod. `outer_names` are those that the pod gives it: a claim may be used under several."""
+    """A volume for one pod. `outer_names` are its names in the pod: several volumes can use one claim."""
 
     volume_name: str
     pod: Pod
     spec: VolumeSpec
     plugin: VolumePlugin
     outer_names: tuple[str, ...]
-    attachable: bool = False  # the cluster has to attach it first
+    attachable: bool = False  # must be attached by the cluster first
 
     @property
     def uid(self) -> str:
@@ -36,14 +35,14 @@ _NONE: Mapping[str, VolumeToMount] = {}
 
 class DesiredStateOfWorld:
     def __init__(self) -> None:
-        self._pods: dict[str, dict[str, VolumeToMount]] = {}  # by uid, then by the volume's unique name
-        self._shared: dict[str, dict[str, None]] = {}  # of a volume that several pods may share: their uids
+        self._pods: dict[str, dict[str, VolumeToMount]] = {}  # by UID, then by the volume's unique name
+        self._shared: dict[str, dict[str, None]] = {}  # UIDs of the pods of each shared volume
         self._errors: dict[str, dict[str, None]] = {}
 
     # -- volumes ------------------------------------------------------------------------------------------------
 
     def add_pod_to_volume(self, pod: Pod, spec: VolumeSpec, outer_name: str) -> VolumeToMount:
-        """The volume of a pod that had it already is brought up to date. Raises VolumeError."""
+        """Add a volume of a pod, or update it. Raises VolumeError."""
         plugin, uid = spec.plugin(), pod.metadata.uid
         volume_name = unique_volume_name(spec, plugin, uid)
         volumes = self._pods.setdefault(uid, {})
@@ -72,11 +71,11 @@ class DesiredStateOfWorld:
                 del self._shared[volume_name]
 
     def volumes_of(self, uid: str) -> Mapping[str, VolumeToMount]:
-        """By unique name, in the order of the pod's manifest."""
+        """By unique name, in the order of the pod's spec."""
         return self._pods.get(uid, _NONE)
 
     def volume_names_of(self, uid: str) -> dict[str, str]:
-        """The pod's own names -> the unique ones."""
+        """Names in the pod -> unique names."""
         return {outer: name for name, volume in self.volumes_of(uid).items() for outer in volume.outer_names}
 
     def volumes(self) -> Iterator[VolumeToMount]:
@@ -86,11 +85,11 @@ class DesiredStateOfWorld:
         return self._pods.get(uid, _NONE).get(volume_name)
 
     def is_wanted(self, volume_name: str) -> bool:
-        """Does some pod want this shared volume?"""
+        """Whether any pod uses this shared volume."""
         return volume_name in self._shared
 
     def pod(self, uid: str) -> Pod | None:
-        """The pod as it was when its volumes were last processed."""
+        """The pod as of the last time its volumes were processed."""
         return next((volume.pod for volume in self.volumes_of(uid).values()), None)
 
     # -- errors -------------------------------------------------------------------------------------------------

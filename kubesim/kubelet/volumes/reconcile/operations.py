@@ -1,6 +1,6 @@
-"""The operations on single volumes: setting one up for a pod, and tearing it down.
+"""Volume operations: set up a volume for a pod, and tear it down.
 
-An error has two parts, as in the kubelet: what was being done, and what went wrong with it.
+As in the kubelet, an error consists of the operation and its problem.
 
 Mirrors: pkg/volume/util/operationexecutor/operation_generator.go GenerateMountVolumeFunc, GenerateMapVolumeFunc,
 GenerateUnmountVolumeFunc
@@ -42,7 +42,7 @@ _GIT_REPO = (
 
 
 class OperationError(VolumeError):
-    """An operation that failed; the text is that of its Event."""
+    """A failed operation; the text is that of its Event."""
 
     def __init__(self, doing: str, volume: str, error: object) -> None:
         super().__init__(f"{doing} for volume {quoted(volume)} : {error}")
@@ -50,8 +50,7 @@ class OperationError(VolumeError):
 
 @value_object
 class _Host:
-    """Implements `VolumeHost` for one mount. Of objects that were waited for without effect nothing more is
-    expected."""
+    """The `VolumeHost` of one mount. It does not wait again for objects in `given_up`."""
 
     objects: ObjectManager
     tokens: TokenManager
@@ -93,7 +92,7 @@ class Operations:
     # -- attaching ----------------------------------------------------------------------------------------------
 
     def is_attachable(self, volume: VolumeToMount) -> bool:
-        """Must the cluster attach it to the node before it can be mounted?"""
+        """Whether the cluster must attach the volume to the node before it can be mounted."""
         if volume.spec.persistent_volume is None or volume.plugin.field != "csi":
             return False
         try:
@@ -103,7 +102,7 @@ class Operations:
         return (driver.extra.get("spec") or {}).get("attachRequired") is not False
 
     def is_attached(self, volume_name: str) -> bool:
-        """Does the node's status list the volume as attached?"""
+        """Whether the node's status lists the volume as attached."""
         return any(one.get("name") == volume_name for one in self._node().status.volumes_attached)
 
     def is_reported_in_use(self, volume_name: str) -> bool:
@@ -112,10 +111,9 @@ class Operations:
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def mount(self, volume: VolumeToMount, given_up: Collection[ObjectKey] = ()) -> bool:
-        """Set it up and note that it exists. True if files changed that were there before.
+        """Set up the volume and record it. True if existing files changed.
 
-        Raises OperationError, or NotListedYet: then the operation has to wait for that object, or do without it
-        (`given_up`).
+        Raises OperationError, or NotListedYet: the caller waits for that object, or adds it to `given_up`.
         """
         if volume.spec.persistent_volume is not None:
             self._check_persistent_volume(volume)
@@ -152,7 +150,7 @@ class Operations:
         return False
 
     def _set_up_inline_csi(self, volume: VolumeToMount, driver: str) -> bool:
-        """A driver that the cluster knows of is taken to do its work, if inline volumes are its work."""
+        """Set up an inline CSI volume. A driver with a CSIDriver object for inline volumes always succeeds."""
         try:
             found = self._read("CSIDriver", "", driver)
         except ApiError:
@@ -166,7 +164,7 @@ class Operations:
         return self._directories.set_up(volume.uid, _directory(volume), None)
 
     def _check_persistent_volume(self, volume: VolumeToMount) -> None:
-        """Does it belong to this node, and may another pod use it?"""
+        """Check the volume's node affinity, and whether another pod may use it."""
         spec = volume.spec
         required = (spec.source.get("nodeAffinity") or {}).get("required")
         try:
@@ -186,7 +184,7 @@ class Operations:
         self._actual.delete_pod_from_volume(uid, volume_name)
 
     def _node(self) -> Node:
-        """From the informer's cache: without an informer it is unknown."""
+        """The Node from the informer's cache; None without an informer."""
         try:
             node = self._read("Node", "", self._node_name)
         except ApiError as error:
@@ -207,7 +205,7 @@ def _directory(volume: VolumeToMount) -> VolumeDirectory:
 
 
 def _is_read_only(spec: VolumeSpec, plugin: VolumePlugin) -> bool:
-    """A volume of the pod itself may say so; a persistent volume is read-only only if its claim is used so."""
+    """Whether the mount is read-only. A persistent volume's own setting is ignored; the claim's use decides."""
     if plugin.field not in _WITH_READ_ONLY or spec.persistent_volume is not None:
         return False
     return bool((spec.source.get(plugin.field) or {}).get("readOnly"))

@@ -1,7 +1,7 @@
-"""Operations on volumes: one at a time for each volume, and after a failure none until a back-off has passed.
+"""Pending volume operations: one at a time per volume, with a back-off after a failure.
 
-The back-off begins with half a second, doubles with each failure and ends at 2m2s. A different operation on the same
-volume begins again.
+The back-off starts at 500 ms, doubles with each failure up to 2m2s, and restarts for a different operation on the
+volume.
 
 Mirrors: pkg/volume/util/nestedpendingoperations; pkg/util/goroutinemap/exponentialbackoff
 """
@@ -17,7 +17,7 @@ MAX_BACKOFF = 122 * SECOND
 
 @mutable
 class _Operation:
-    """`uid` is empty if the operation is for the volume as a whole."""
+    """An operation. `uid` is empty if it is for the volume as a whole."""
 
     uid: str
     name: str
@@ -33,13 +33,13 @@ class _Operation:
 
 
 class PendingOperations:
-    """Only what is under way or has failed is remembered."""
+    """Operations that are in progress or have failed."""
 
     def __init__(self) -> None:
         self._volumes: dict[str, list[_Operation]] = {}
 
     def _find(self, volume_name: str, uid: str) -> _Operation | None:
-        """The pending one if there is one, else the one of exactly this pod, else the first that matches."""
+        """The pending operation, otherwise that of exactly this pod, otherwise the first match."""
         found: _Operation | None = None
         for operation in self._volumes.get(volume_name, ()):
             if operation.matches(uid):
@@ -56,7 +56,7 @@ class PendingOperations:
         return found is not None and found.pending
 
     def retry_after(self, volume_name: str, uid: str, name: str, now: int) -> int | None:
-        """The moment after which this operation may be started; None: now."""
+        """The time when the back-off of this operation ends; None: it can start now."""
         if volume_name not in self._volumes:
             return None
         found = self._find(volume_name, uid)
@@ -65,7 +65,7 @@ class PendingOperations:
         return found.failed_at + found.backoff
 
     def start(self, volume_name: str, uid: str, name: str, now: int) -> bool:
-        """False if it may not be started now."""
+        """Start an operation; false if it may not start now."""
         found = self._find(volume_name, uid) if volume_name in self._volumes else None
         if found is None:
             self._volumes.setdefault(volume_name, []).append(_Operation(uid, name))

@@ -1,7 +1,6 @@
-"""The populator: brings the desired state of the world in line with the pods that the kubelet has.
+"""The populator: updates the desired state of the world from the kubelet's pods.
 
-The real one checks all pods, ten times a second. This one gets the pods that changed, and
-looks at those; what it finds is the same.
+The real one checks all pods ten times a second. This one checks only changed pods, with the same result.
 
 Mirrors: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go
 """
@@ -20,7 +19,7 @@ from kubesim.podworkers.sync_status import PodWorkerQueries
 
 
 class DesiredStateOfWorldPopulator:
-    """`touched` is called with each volume (uid, unique name) whose two states may differ now."""
+    """The populator. It calls `touched` for each volume (UID, unique name) whose two states may differ."""
 
     def __init__(
         self,
@@ -42,33 +41,33 @@ class DesiredStateOfWorldPopulator:
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
-        self.has_added_pods = False  # all pods of all sources have been seen once
+        self.has_added_pods = False  # true once all pods of all sources have been processed
 
-    # -- what there is to look at -------------------------------------------------------------------------------
+    # -- notifications ------------------------------------------------------------------------------------------
 
     def pod_added(self, uid: str) -> None:
         if not self._processed.get(uid):
             self._to_process[uid] = None
 
     def reprocess_pod(self, uid: str) -> None:
-        """A sync of the pod requests its volumes with their current contents."""
+        """A sync of the pod requests remounts with current contents."""
         self._processed[uid] = False
         self._to_process[uid] = None
 
     def pod_may_be_over(self, uid: str) -> None:
-        """Its worker has entered its next state, or no source wants it any more."""
+        """The pod's worker changed state, or no source wants the pod any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
         if known and self._states.should_pod_runtime_be_removed(uid):
             self._to_remove[uid] = None
 
     def is_pending(self, uid: str) -> bool:
-        """Is the pod to be processed in the next round?"""
+        """Whether the next round processes the pod."""
         return uid in self._to_process
 
     # -- one round ----------------------------------------------------------------------------------------------
 
     def loop(self, *, sources_ready: bool) -> bool:
-        """Whether there was anything to do."""
+        """Run one round; true if there was anything to do."""
         had_work = bool(self._to_process or self._to_remove or sources_ready > self.has_added_pods)
         self._find_and_add_new_pods()
         self._find_and_remove_deleted_pods()
@@ -81,14 +80,14 @@ class DesiredStateOfWorldPopulator:
             pod = self._pods.by_uid(uid)
             if self.has_added_pods:
                 is_ending = states.should_pod_containers_be_terminating(uid)
-            else:  # its containers may have been running before this kubelet was
+            else:  # its containers may have been running before this kubelet started
                 is_ending = states.should_pod_runtime_be_removed(uid)
             if pod is None or is_ending or self._process_pod_volumes(pod):
                 del self._to_process[uid]
-        # The rest failed before any sync requested it, and is retried in the next round.
+        # The remaining volumes failed before any sync requested them; the next round retries them.
 
     def _process_pod_volumes(self, pod: Pod) -> bool:
-        """True if the pod counts as processed now."""
+        """Add the pod's volumes; true if the pod counts as processed now."""
         uid = pod.metadata.uid
         if self._processed.get(uid):
             return True
@@ -125,7 +124,7 @@ class DesiredStateOfWorldPopulator:
                 continue
             for volume_name in list(self._desired.volumes_of(uid)):
                 if exists and self._actual.find(uid, volume_name) is None:
-                    continue  # it may still be mounted: only when the pod is gone it certainly will not
+                    continue  # it may still be mounted until the pod is gone
                 self._desired.delete_pod_from_volume(uid, volume_name)
                 self._processed.pop(uid, None)
                 self._touched(uid, volume_name)

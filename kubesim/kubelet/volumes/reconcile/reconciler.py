@@ -1,6 +1,6 @@
-"""The reconciler: ten times a second it starts the operations that volumes need.
+"""The reconciler: ten times a second, starts the operations that volumes need.
 
-It examines only the volumes whose desired or actual state changed since the two last agreed.
+It checks only volumes whose desired or actual state has changed since they were last equal.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
 operationexecutor/operation_executor.go
@@ -26,12 +26,12 @@ from kubesim.runtime.volume_directories import SlowVolume, VolumeDirectories
 from kubesim.trace.records import Note
 from kubesim.values import part
 
-Key = tuple[str, str]  # uid, unique name of the volume
+Key = tuple[str, str]  # UID, unique name of the volume
 
 
 @part
 class Reconciler:
-    """`changed` is called with each pod for which a volume was mounted or unmounted."""
+    """The reconciler. `changed` is called with each pod for which a volume was mounted or unmounted."""
 
     context: KubeletContext
     desired: DesiredStateOfWorld
@@ -41,20 +41,19 @@ class Reconciler:
     may_unmount: Callable[[], bool]
     changed: Callable[[str], None]
     _pending: PendingOperations = field(default_factory=PendingOperations)
-    _open: dict[Key, None] = field(default_factory=dict)  # volumes that may need something
+    _open: dict[Key, None] = field(default_factory=dict)  # volumes that may need an operation
     _failed: set[Key] = field(default_factory=set)  # volumes whose last mount failed
 
     def touched(self, uid: str, volume_name: str) -> None:
-        """The desired state of this volume changed."""
+        """Schedule a check: the desired state of this volume changed."""
         self._open[uid, volume_name] = None
 
     def to_do(self) -> int:
-        """Roughly the number of volumes that may need an operation."""
+        """The approximate number of volumes that may need an operation."""
         return len(self._open)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
-        """They are left from an earlier kubelet. Whether they are really mounted is unknown: wanted ones are set up
-        again, others are torn down."""
+        """Restore volumes left by an earlier kubelet as uncertain: wanted ones are remounted, others are torn down."""
         for uid, directory in directories.volumes():
             plugin = PLUGINS[directory.plugin]
             self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
@@ -71,9 +70,9 @@ class Reconciler:
             ticker.stop()
 
     def _reconcile(self) -> int:
-        """Unmounts first: what one pod no longer needs may be needed by another one.
+        """Unmount first: another pod may need a volume that a pod no longer uses.
 
-        Returns the moment before which the next round finds nothing more to start.
+        Returns the time of the next round that can start an operation.
         """
         may_unmount, again = self.may_unmount(), NEVER
         actions = [(key, next_action(*key, self.desired, self.actual)) for key in self._open]
@@ -93,9 +92,9 @@ class Reconciler:
         return again
 
     def _start(self, key: Key, action: Action) -> int:
-        """Begin an operation, unless the volume has one under way or its back-off is not over.
+        """Start an operation, unless one is in progress or in back-off for the volume.
 
-        Returns the moment from which it can be tried; 0 if it began now.
+        Returns the time of the next attempt; 0 if it started now.
         """
         uid, volume_name = key
         volume = self.desired.find(uid, volume_name)
@@ -118,7 +117,7 @@ class Reconciler:
         return 0
 
     def _unmount(self, key: Key, owner: str) -> None:
-        """No Event is emitted for a failure; it is retried after a back-off."""
+        """A failed unmount emits no Event; it is retried after a back-off."""
         uid, volume_name = key
         try:
             self.operations.unmount(uid, volume_name)
@@ -134,9 +133,9 @@ class Reconciler:
         self.changed(uid)
 
     def _verify_attached(self, volume_name: str, attachable: bool) -> int:
-        """Volumes that the cluster has to attach wait for that, and then until the node's status reports their use.
+        """Wait until the cluster has attached the volume, then until the node's status reports it as in use.
 
-        Until the first succeeds only a change of the node helps; the second is retried with a back-off.
+        Only a node change helps the first wait; the second is retried with a back-off.
         """
         if attachable:
             now = self.context.clock.now()
@@ -171,7 +170,7 @@ class Reconciler:
             self._mounted(volume, owner, is_new=is_new)
 
     async def _mount_later(self, volume: VolumeToMount, owner: str, duration: int = 0) -> None:
-        """Wait for each object that has not been listed yet, for a second at most, and for a volume that is slow."""
+        """Wait for each unlisted object, for at most one second, and for a slow volume."""
         given_up: set[ObjectKey] = set()
         while True:
             if duration:
@@ -202,12 +201,12 @@ class Reconciler:
         self._pending.succeed(volume.volume_name, owner)
         if key in self._failed:
             self._failed.discard(key)
-            self._tell(volume, "is mounted now")
+            self._record(volume, "is mounted now")
         elif is_new:
-            self._tell(volume, "has its new content")
+            self._record(volume, "has its new content")
         self.changed(volume.uid)
 
-    def _tell(self, volume: VolumeToMount, what: str) -> None:
+    def _record(self, volume: VolumeToMount, what: str) -> None:
         if self.context.recorder.on:
             metadata = volume.pod.metadata
             pod, names = f"{metadata.namespace}/{metadata.name}", " ".join(volume.outer_names)

@@ -5,7 +5,7 @@ Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (NewRemoteRuntimeServ
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import grpc
@@ -84,12 +84,13 @@ class GrpcCalls:
 
 
 class GrpcServer:
-    """Serves `Calls` at a socket."""
+    """Serves `Calls` at a socket; `more` are handlers of other services."""
 
-    def __init__(self, calls: Calls, path: str) -> None:
+    def __init__(self, calls: Calls, path: str, more: Sequence[grpc.GenericRpcHandler] = ()) -> None:
         self._calls = calls
         self._path = path
         self._server = grpc.aio.server(options=_OPTIONS)
+        self._server.add_generic_rpc_handlers(tuple(more))
         for service in sorted({method.service for method in methods().values()}):
             own = [method for method in methods().values() if method.service == service]
             handlers = {method.name: self._handler(method) for method in own}

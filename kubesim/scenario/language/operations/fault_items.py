@@ -20,7 +20,9 @@ _SYNCHRONOUS = ("disk",)
 class Crash(Strict):
     """A component crashes during the operation and starts again."""
 
-    what: Literal["kubelet", "runtime", "node"]  # `crash: kubelet` is short for `crash: {what: kubelet}`
+    # `crash: kubelet` is short for `crash: {what: kubelet}`. The API server crashes for all nodes; `connection` is that
+    # of this node to the API server.
+    what: Literal["kubelet", "runtime", "node", "apiserver", "connection"]
     down_for: Duration = Field(default=10_000_000, ge=0)  # systemd restarts a kubelet after 10 s
 
 
@@ -36,9 +38,10 @@ class FaultItem(Located):
     code: int | None = Field(default=None, ge=1, le=999)  # of the error: an HTTP status (500), or a plugin's code (999)
     hang: bool = False  # the operation never returns, so the caller waits until its timeout
     crash: Annotated[Crash, wrap("what")] | None = None  # crashes the kubelet, the runtime or the node
-    torn: bool = False  # only the first half of a file is written
+    torn: bool = False  # only the first half of a file is written; `crash: node` may be beside it
     latency: DurationOrDraw | None = None  # the additional time of the operation
     moment: Literal["before", "after"] = "before"  # error, hang and crash: before or after the operation takes effect
+    nth: int = Field(default=1, ge=1)  # the first operation that it affects: 3 lets the first two succeed
     times: int | None = Field(default=None, ge=1)  # how often it happens; default: always
     # Outcomes of successive operations; later ones succeed.
     results: Annotated[tuple[Result, ...], BeforeValidator(as_list)] = ()
@@ -54,10 +57,18 @@ class FaultItem(Located):
         ]  # fmt: skip
         return [name for name, is_given in given if is_given]
 
+    @property
+    def is_power_failure(self) -> bool:
+        """Whether the node crashes while a file is written, so that a part of it is lost."""
+        has_both = self.torn and self.crash is not None and self.crash.what == "node"
+        return has_both and not (self.error or self.hang or self.results or self.latency)
+
     @model_validator(mode="after")
     def _one_fault(self) -> FaultItem:
         if not self.results and not self.kinds and self.latency is None:
             raise PydanticCustomError("fault", _NEEDED)
+        if self.is_power_failure:
+            return self
         if not self.results and len(self.kinds) > 1:
             problem = f"{' and '.join(self.kinds)} exclude each other; results: [{', '.join(self.kinds)}] takes turns"
             raise PydanticCustomError("fault", "{problem}", {"problem": problem})

@@ -129,6 +129,7 @@ class SimulatedNode:
         self._disturbed_at = 0  # when the agent or its connection to the API server last started or stopped
         self._agent = NodeAgent(self, context, self._settings, self._randomness)
         self._running = False
+        self.why_not_started = ""  # the error with which the kubelet exits at its start
         self.is_on = True
 
     def _register(self, item: NodeItem) -> None:
@@ -358,7 +359,7 @@ class SimulatedNode:
             manager = "memory" if str(error).startswith("[memorymanager]") else "cpu"
             self._exits(f"start {manager} manager error: {error}")
             return
-        self._running = True
+        self._running, self.why_not_started = True, ""
         self._signs_of_life()
 
     def _problem_of_files(self) -> str:
@@ -373,7 +374,7 @@ class SimulatedNode:
 
     def _exits(self, problem: str) -> None:
         """The kubelet exits at its start, and systemd restarts it repeatedly."""
-        clock = self._context.clock
+        clock, self.why_not_started = self._context.clock, problem
         text = f"the kubelet exits, and systemd restarts it after {RESTART_AFTER // SECOND} s: {problem}"
         self._context.recorder.record(Note(node=self.name, text=text))
         self._retry = clock.call_at(clock.now() + RESTART_AFTER, self.start)
@@ -420,7 +421,7 @@ class SimulatedNode:
             self._heartbeat.resume()
             health.is_reporting(self.name)
         else:
-            health.fell_silent(self.name, self._heartbeat.pause())
+            health.stopped_reporting(self.name, self._heartbeat.pause())
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """Stop the runtime. Its containers keep running, or with `gone` the runtime will have lost them when it is

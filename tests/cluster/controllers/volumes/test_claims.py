@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.cluster.controllers.volumes.standard_class import create_standard_class, make_way_for
+from kubesim.cluster.controllers.volumes.standard_class import create_standard_class, yield_to_user_class
 from tests.support.cluster.controlled import ControlledCluster, controlled
 from tests.support.cluster.storage import claim, node, of_claim, phase, pod, reasons, storage_class, text, volume
 
@@ -122,9 +122,9 @@ def test_of_two_default_classes_the_newer_counts_and_a_class_of_the_users_replac
         cluster.create(mine)
         cluster.create(claim())
         assert of_claim(cluster)["spec"]["storageClassName"] == "mine"
-        make_way_for(cluster.store, "StorageClass", "standard")
+        yield_to_user_class(cluster.store, "StorageClass", "standard")
         cluster.create(storage_class("standard"))
-        make_way_for(cluster.store, "StorageClass", "standard")
+        yield_to_user_class(cluster.store, "StorageClass", "standard")
         assert cluster.get("StorageClass", "standard").extra["provisioner"] == "disks.example.com"
 
     controlled(story)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.app import run_scenario
 from kubesim.errors import KubesimError
 from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, STEPS, undone
 from kubesim.runtime.simulated.cri.start_up import START_UP
+from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ContainerEvent, CriCall, EventRecorded, RuntimeStep

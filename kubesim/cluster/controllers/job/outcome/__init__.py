@@ -1,1 +1,1 @@
-"""What follows from the pods of a Job: indexes, failures and their delays, policies, the end of the Job. All pure."""
+"""Pure decisions from the pods of a Job: indexes, failures, back-off, policies, completion."""

@@ -1,7 +1,7 @@
-"""How long a Job waits before it replaces a failed pod: 10 s, doubled with each failure, at most 10 minutes.
+"""The back-off before a Job replaces a failed pod: 10 s, doubled with each failure, at most 10 minutes.
 
-The failures since the last success count, also those that happened together. The delay begins when the last failed
-pod ended, in whole seconds, not when the controller saw it.
+All failures since the last success count, even simultaneous ones. The delay starts when the last failed pod ended, in
+whole seconds.
 
 Mirrors: pkg/controller/job/backoff_utils.go newBackoffRecord, getRemainingTime, getRemainingTimePerIndex
 """
@@ -33,7 +33,7 @@ NO_FAILURES = BackoffRecord()
 
 
 def new_backoff_record(old: BackoffRecord, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> BackoffRecord:
-    """The record after these pods have ended."""
+    """The back-off record after these pods have ended."""
     failure_times = sorted(finished_time(pod) for pod in failed)
     if not succeeded:
         if not failed:
@@ -45,7 +45,7 @@ def new_backoff_record(old: BackoffRecord, succeeded: Sequence[Pod], failed: Seq
 
 
 def remaining_time(record: BackoffRecord, now: int) -> int:
-    """Until a new pod may be created; 0: immediately."""
+    """The delay until a new pod may be created; 0: none."""
     failures = record.failures_after_last_success
     if failures == 0:
         return 0
@@ -54,7 +54,7 @@ def remaining_time(record: BackoffRecord, now: int) -> int:
 
 
 def remaining_time_of_index(last_failed: Pod | None, now: int) -> int:
-    """The same with backoffLimitPerIndex, where each index waits on its own. Ignored failures count here too."""
+    """The delay with backoffLimitPerIndex, where each index has its own back-off. Ignored failures count too."""
     if last_failed is None:
         return 0
     failures = index_failure_count(last_failed) + index_ignored_failure_count(last_failed) + 1

@@ -1,6 +1,6 @@
-"""What follows from the pods of a Job: how many are active, have succeeded or failed, and which indexes are done.
+"""Counts the pods of a Job: active, succeeded, failed, and completed indexes.
 
-A pod counts once: it holds the tracking finalizer until its end is in the status of the Job.
+Each pod counts once: it keeps the tracking finalizer until the Job's status includes its end.
 
 Mirrors: pkg/controller/job/job_controller.go syncJob, getNewFinishedPods, nonIgnoredFailedPodsCount;
 indexed_job_utils.go calculateSucceededIndexes, calculateFailedIndexes, getPodsWithDelayedDeletionPerIndex
@@ -38,10 +38,10 @@ NONE_UNCOUNTED = UncountedTerminatedPods()
 
 @value_object
 class DoneIndexes:
-    """Of an Indexed Job. `failed` is None without backoffLimitPerIndex.
+    """Completed indexes of an Indexed Job. `failed` is None without backoffLimitPerIndex.
 
-    `delayed` holds per index the failed pod that keeps its finalizer until its replacement exists, because the
-    replacement takes over its count of failures.
+    `delayed` maps an index to the failed pod that keeps its finalizer until its replacement exists, as the replacement
+    inherits its failure count.
     """
 
     previous: Indexes = NO_INDEXES
@@ -55,7 +55,7 @@ NOTHING_DONE = DoneIndexes()
 
 @value_object
 class JobCounts:
-    """`succeeded` and `failed` include the pods that the status does not count yet."""
+    """Counts of pods. `succeeded` and `failed` include pods that the status does not count yet."""
 
     pods: tuple[Pod, ...]
     active: tuple[Pod, ...]
@@ -131,7 +131,7 @@ def _is_index_failed(job: Job, pod: Pod) -> bool:
 
 
 def _is_older(pod: Pod, other: Pod) -> bool:
-    """Whether a pod is an earlier try of an index than another."""
+    """Whether a pod is an earlier attempt of an index than another."""
     return _failures(pod) < _failures(other) or finished_time(pod) < finished_time(other)
 
 

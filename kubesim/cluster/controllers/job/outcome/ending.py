@@ -1,7 +1,7 @@
-"""Whether a Job is at its end, and the conditions that say so.
+"""Whether a Job has ended, and its conditions.
 
-A Job ends in two steps. `FailureTarget` or `SuccessCriteriaMet` says how it will end; from then on its pods are
-stopped. `Failed` or `Complete`, with the same reason, follows when all pods are counted and none is terminating.
+A Job ends in two steps. `FailureTarget` or `SuccessCriteriaMet` announces the outcome, and its pods are stopped.
+`Failed` or `Complete`, with the same reason, follows when all pods are counted and none is terminating.
 
 Mirrors: pkg/controller/job/job_controller.go syncJob, pastBackoffLimitOnFailure, pastActiveDeadline,
 ensureJobConditionStatus, newFailedConditionForFailureTarget
@@ -33,7 +33,7 @@ def is_true(status: JobStatus, condition_type: str) -> bool:
 
 
 def finished_type(job: Job) -> str:
-    """`Complete` or `Failed`; empty: the Job has not finished."""
+    """`Complete` or `Failed`; empty if the Job has not finished."""
     ends = (COMPLETE, FAILED)
     return next((c.type for c in job.status.conditions if c.type in ends and c.status == "True"), "")
 
@@ -55,7 +55,7 @@ def new_condition(condition_type: str, status: str, reason: str, message: str, n
 
 
 def ensure_condition(conditions: tuple[JobCondition, ...], new: JobCondition) -> tuple[tuple[JobCondition, ...], bool]:
-    """The conditions with this one, and whether that is a change. A missing condition counts as False."""
+    """The conditions with this one, and whether they changed. A missing condition counts as False."""
     old = next((condition for condition in conditions if condition.type == new.type), None)
     if old is None:
         return ((*conditions, new), True) if new.status != "False" else (conditions, False)
@@ -65,7 +65,7 @@ def ensure_condition(conditions: tuple[JobCondition, ...], new: JobCondition) ->
 
 
 def end_of(job: Job, counts: JobCounts, now: int) -> JobCondition | None:
-    """The condition that ends the Job, as far as that does not depend on how many pods are still wanted."""
+    """The condition that ends the Job; conditions that depend on the number of desired pods are excluded."""
     met = find_job_condition(job.status, SUCCESS_CRITERIA_MET)
     if met is not None and met.status == "True":
         return met
@@ -96,7 +96,7 @@ def _end_of_indexes(job: Job, counts: JobCounts, now: int) -> JobCondition | Non
 
 
 def completions_reached(job: Job, succeeded: int, active: int, now: int) -> JobCondition | None:
-    """Without a number of completions, one success and no active pod are enough."""
+    """Whether enough pods succeeded. Without `completions`, one success and no active pod suffice."""
     wanted = 1 if job.spec.completions is None else job.spec.completions
     if succeeded < wanted or active:
         return None
@@ -117,7 +117,7 @@ def _fail_job_message(job: Job, pods: Sequence[Pod]) -> str:
 
 
 def _is_past_backoff_limit_on_failure(spec: JobSpec, pods: Sequence[Pod]) -> bool:
-    """With restartPolicy OnFailure the restarts count, and the limit counts as reached one restart earlier."""
+    """Whether the restarts reached backoffLimit. They count as failures with restartPolicy OnFailure."""
     if spec.template.spec.restart_policy != "OnFailure":
         return False
     restarts = sum(
@@ -130,7 +130,7 @@ def _is_past_backoff_limit_on_failure(spec: JobSpec, pods: Sequence[Pod]) -> boo
 
 
 def deadline_left(job: Job, now: int) -> int | None:
-    """Microseconds until activeDeadlineSeconds is over; None: it does not count now."""
+    """Microseconds until activeDeadlineSeconds; None if no deadline is running."""
     deadline, start = job.spec.active_deadline_seconds, job.status.start_time
     if deadline is None or start is None or is_suspended(job.spec):
         return None

@@ -1,6 +1,6 @@
-"""Sets of completion indexes and their text in a status: `0-2,5,7,8`.
+"""Sets of completion indexes and their text form in a status: `0-2,5,7,8`.
 
-A run of two is written as two numbers, a run of three or more as a range.
+Two consecutive indexes are written separately, three or more as a range.
 
 Mirrors: pkg/controller/job/indexed_job_utils.go orderedIntervals, parseIndexesFromString
 """
@@ -14,7 +14,7 @@ from kubesim.values import value_object
 
 @value_object
 class Indexes:
-    """Intervals in order, with gaps between them."""
+    """Sorted intervals with gaps between them."""
 
     intervals: tuple[tuple[int, int], ...] = ()
 
@@ -34,7 +34,7 @@ class Indexes:
         return sum(last - first + 1 for first, last in self.intervals)
 
     def shared_with(self, other: Indexes) -> int:
-        """How many indexes are in both."""
+        """The number of indexes in both sets."""
         return sum(
             max(0, min(last, other_last) - max(first, other_first) + 1)
             for first, last in self.intervals
@@ -42,7 +42,7 @@ class Indexes:
         )
 
     def first_missing(self, count: int, completions: int) -> list[int]:
-        """The lowest indexes below `completions` that are not in the set, at most `count`."""
+        """The lowest missing indexes below `completions`, at most `count`."""
         missing: list[int] = []
         candidate = 0
         for first, last in (*self.intervals, (completions, completions)):
@@ -65,7 +65,7 @@ def _text(first: int, last: int) -> str:
 
 
 def parse_indexes(text: str, completions: int) -> Indexes:
-    """Indexes from `completions` on do not count; parts that are no numbers are ignored."""
+    """Parse indexes; those from `completions` on and invalid parts are ignored."""
     intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         limits = part.split("-")

@@ -1,4 +1,4 @@
-"""What a Job sees in its pods: active, terminating, failed, their completion index, when they ended, which go first.
+"""Properties of a Job's pods: active, terminating, failed, completion index, end time, order of removal.
 
 Mirrors: pkg/controller/controller_utils.go IsPodActive, IsPodTerminating, ActivePods; pkg/controller/job
 job_controller.go isPodFailed, onlyReplaceFailedPods, activePodsForRemoval; indexed_job_utils.go getCompletionIndex,
@@ -48,12 +48,12 @@ def has_tracking_finalizer(pod: Pod) -> bool:
 
 
 def only_replace_failed_pods(spec: JobSpec) -> bool:
-    """Whether a pod that is being deleted is replaced only when it has ended."""
+    """Whether a pod that is being deleted is replaced only after it has terminated."""
     return spec.pod_replacement_policy == "Failed" or spec.pod_failure_policy is not None
 
 
 def is_pod_failed(pod: Pod, spec: JobSpec) -> bool:
-    """A pod that is being deleted counts as failed immediately, unless only ended pods are replaced."""
+    """Whether a pod failed. A pod being deleted counts immediately, unless only terminated pods are replaced."""
     if pod.status.phase == FAILED:
         return True
     if only_replace_failed_pods(spec):
@@ -65,14 +65,14 @@ def is_pod_failed(pod: Pod, spec: JobSpec) -> bool:
 
 
 def completion_index(pod: Pod) -> int | None:
-    """None: the pod has no index that can be read."""
+    """The completion index; None if missing or invalid."""
     text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
     index = int(text) if _NUMBER.fullmatch(text) else -1
     return index if index >= 0 else None
 
 
 def valid_index(pod: Pod, completions: int) -> int | None:
-    """The index of a pod if the Job requests it."""
+    """The index of a pod if it is below `completions`."""
     index = completion_index(pod)
     return index if index is not None and index < completions else None
 
@@ -99,7 +99,7 @@ def _count(pod: Pod, annotation: str) -> int:
 
 
 def finished_time(pod: Pod) -> int:
-    """When the last container ended; else when the pod stopped being ready, was deleted, or was created."""
+    """When the last container terminated; else when the pod became unready, was deleted, or was created."""
     ended = _containers_finished(pod)
     if ended is not None:
         return ended
@@ -113,7 +113,7 @@ def finished_time(pod: Pod) -> int:
 
 
 def _containers_finished(pod: Pod) -> int | None:
-    """Sidecars end after the other containers. None: a container still runs, or there is none."""
+    """The latest end of the containers, sidecars included. None if one is running or there are none."""
     regular = _latest_end(pod.status.container_statuses)
     sidecars = sidecar_statuses(pod)
     if not sidecars:
@@ -137,7 +137,7 @@ def sidecar_statuses(pod: Pod) -> list[ContainerStatus]:
 
 
 def pods_for_removal(job: Job, pods: Sequence[Pod], at_least: int) -> list[Pod]:
-    """Pods without a valid index or with a duplicate one are deleted first, then those with the least progress."""
+    """Pods to delete: first those without a valid index or with a duplicate one, then those with the least progress."""
     remove: list[Pod] = []
     left = list(pods)
     if is_indexed(job):
@@ -148,7 +148,7 @@ def pods_for_removal(job: Job, pods: Sequence[Pod], at_least: int) -> list[Pod]:
 
 
 def _without_own_index(pods: list[Pod], completions: int) -> tuple[list[Pod], list[Pod]]:
-    """The pods to remove, and the one pod to keep of each index."""
+    """The pods to delete, and the one pod to keep per index."""
     by_index: dict[int | None, list[Pod]] = {}
     for pod in sorted(pods, key=index_order):
         by_index.setdefault(valid_index(pod, completions), []).append(pod)
@@ -167,7 +167,7 @@ def index_order(pod: Pod) -> int:
 
 
 def _least_useful_first(pod: Pod) -> tuple[bool, int, bool, int, int, int, int]:
-    """Without a node, pending, not ready, ready for less time, with more restarts, newer."""
+    """Sort key: without a node, pending, not ready, ready for a shorter time, more restarts, newer."""
     condition = find_condition(pod.status.conditions, READY)
     ready = is_ready(pod)
     since = parse_time(condition.last_transition_time) if condition and condition.last_transition_time else 0

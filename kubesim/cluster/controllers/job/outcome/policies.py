@@ -1,6 +1,6 @@
-"""podFailurePolicy and successPolicy: what the end of a pod means for its Job.
+"""podFailurePolicy and successPolicy: how the end of a pod affects its Job.
 
-The first rule of a podFailurePolicy that matches decides. A failure that no rule matches counts towards backoffLimit.
+The first matching rule of a podFailurePolicy applies. A failure that no rule matches counts towards backoffLimit.
 
 Mirrors: pkg/controller/job/pod_failure_policy.go matchPodFailurePolicy; success_policy.go matchSuccessPolicy
 """
@@ -23,7 +23,9 @@ from kubesim.values import value_object
 
 @value_object
 class FailureMatch:
-    """`message` says why the Job fails; `action` is empty when no rule matches."""
+    """The result of a podFailurePolicy. `message` is the reason why the Job fails; `action` is empty if no rule
+    matches.
+    """
 
     counts: bool = True
     action: str = ""
@@ -49,7 +51,7 @@ def match_pod_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> Failu
 
 
 def _matching(rule: PodFailurePolicyRule, pod: Pod) -> str:
-    """What of the pod the rule matches; empty if nothing."""
+    """The part of the pod that the rule matches; empty if none."""
     named = f"{pod.metadata.namespace}/{pod.metadata.name}"
     if rule.on_exit_codes is not None:
         statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
@@ -64,7 +66,7 @@ def _matching(rule: PodFailurePolicyRule, pod: Pod) -> str:
 def _container_with_exit_code(
     statuses: Sequence[ContainerStatus], requirement: PodFailurePolicyOnExitCodesRequirement
 ) -> ContainerStatus | None:
-    """Exit code 0 never matches, not even NotIn."""
+    """The container whose exit code matches. Exit code 0 never matches, not even with NotIn."""
     for status in statuses:
         terminated = status.state.terminated
         if terminated is None or terminated.exit_code == 0:
@@ -85,7 +87,7 @@ def _matching_condition(
 
 
 def match_success_policy(policy: SuccessPolicy | None, completions: int, succeeded: Indexes) -> str:
-    """The message of the condition SuccessCriteriaMet; empty if no rule is met."""
+    """The message of the SuccessCriteriaMet condition; empty if no rule matches."""
     if policy is None or not succeeded.intervals:
         return ""
     for number, rule in enumerate(policy.rules):

@@ -1,1 +1,1 @@
-"""The controller that binds claims and volumes to each other: pure decisions, and the shell that carries them out."""
+"""The PV controller, which binds claims and volumes: pure decisions, and their execution."""

@@ -1,4 +1,4 @@
-"""The next step of a claim: it is bound, waits, gets a class or a provisioner, or has lost its volume.
+"""Decides the next step of a claim: bind, wait, assign a class, provision, or mark it lost.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go syncClaim, syncUnboundClaim, syncBoundClaim,
 findProvisionablePlugin, emitEventForUnboundDelayBindingClaim
@@ -42,14 +42,14 @@ class VolumeEvent:
 
 @value_object
 class BindTo:
-    """Write the binding into both, the volume first."""
+    """Bind claim and volume: write the volume first."""
 
     volume: ApiObject
 
 
 @value_object
 class KeepPending:
-    """Nothing can be bound now. With `fail` the sync is tried again soon."""
+    """The claim cannot be bound now. With `fail` the sync is retried soon."""
 
     event: VolumeEvent | None = None
     fail: bool = False
@@ -57,14 +57,14 @@ class KeepPending:
 
 @value_object
 class AssignClass:
-    """The claim requested no class, and there is a default one by now."""
+    """Assign the default class, which was created after the claim."""
 
     name: str
 
 
 @value_object
 class ProvisionBy:
-    """An external provisioner must create a volume."""
+    """Ask an external provisioner for a volume."""
 
     provisioner: str
 
@@ -84,13 +84,13 @@ ClaimDecision = BindTo | KeepPending | AssignClass | ProvisionBy | CannotProvisi
 
 @value_object
 class ClaimView:
-    """The facts about the cluster that the decision needs, each looked up only if it matters."""
+    """The cluster state for the decision; each property is looked up on demand."""
 
     volumes: Callable[[], Sequence[ApiObject]]
     volume: Callable[[str], ApiObject | None]
     classes: Callable[[], Sequence[ApiObject]]
     storage_class: Callable[[str], ApiObject | None]
-    unscheduled_pods: Callable[[], Sequence[str]]  # names of the pods without a node that use the claim
+    unscheduled_pods: Callable[[], Sequence[str]]  # names of unscheduled pods that use the claim
 
 
 def decide_claim(claim: ApiObject, view: ClaimView) -> ClaimDecision:
@@ -160,7 +160,7 @@ def _decide_prebound(claim: ApiObject, volume: ApiObject | None) -> ClaimDecisio
 
 
 def _decide_bound(claim: ApiObject, view: ClaimView) -> ClaimDecision:
-    """The claim has been bound before."""
+    """The claim was bound before."""
     name = spec_of(claim).get("volumeName")
     if not name:
         return LoseVolume(VolumeEvent(WARNING, "ClaimLost", LOST_REFERENCE))

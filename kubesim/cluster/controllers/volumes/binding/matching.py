@@ -1,4 +1,4 @@
-"""Which volume a claim gets: one that waits for it, or the smallest of those that fit.
+"""Finds the volume for a claim: one reserved for it, or the smallest match.
 
 Mirrors: component-helpers/storage/volume/pv_helpers.go FindMatchingVolume; pkg/controller/volume/persistentvolume/
 index.go findByClaim; pv_controller.go checkVolumeSatisfyClaim
@@ -25,15 +25,15 @@ _MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
 def access_modes(found: ApiObject) -> tuple[str, ...]:
-    """Each mode once, in the API's order."""
+    """The access modes without duplicates, in the API's order."""
     modes = spec_of(found).get("accessModes") or ()
     return tuple(mode for mode in _MODES if mode in modes)
 
 
 def find_best_match(claim: ApiObject, volumes: Iterable[ApiObject], *, delay_binding: bool) -> ApiObject | None:
-    """What the controller binds: volumes with as few access modes as possible come first, then the smallest.
+    """The volume to bind: fewest access modes first, then the smallest.
 
-    With delayed binding only a volume that names the claim counts: the scheduler chooses among the others.
+    With delayed binding, only a volume that names the claim counts. The scheduler chooses among the others.
     """
     groups: dict[tuple[str, ...], list[ApiObject]] = {}
     for volume in volumes:
@@ -54,7 +54,7 @@ def find_matching_volume(
     excluded: Collection[str] = (),
     delay_binding: bool = False,
 ) -> ApiObject | None:
-    """One that names the claim, or the smallest that fits. Only the scheduler requests a node."""
+    """The volume that names the claim, or the smallest match. Only the scheduler passes a node."""
     smallest: ApiObject | None = None
     for volume in volumes:
         if volume.metadata.name in excluded or not _may_be_for(volume, claim):
@@ -74,7 +74,7 @@ def find_matching_volume(
 
 
 def _may_be_for(volume: ApiObject, claim: ApiObject) -> bool:
-    """What must hold also for a volume that names the claim."""
+    """Conditions that even a volume that names the claim must meet."""
     if spec_of(volume).get("claimRef") is not None and not is_bound_to(volume, claim):
         return False
     return (
@@ -99,18 +99,18 @@ def _attributes_class(found: ApiObject) -> str:
 
 
 def has_access_modes(volume: ApiObject, claim: ApiObject) -> bool:
-    """Does the volume have all modes that the claim requests?"""
+    """Whether the volume has all access modes that the claim requests."""
     return set(spec_of(claim).get("accessModes") or ()) <= set(spec_of(volume).get("accessModes") or ())
 
 
 def fits_node(volume: ApiObject, labels: Mapping[str, str]) -> bool:
-    """Can a node with these labels reach the volume?"""
+    """Whether a node with these labels can access the volume."""
     required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
     return required is None or matches_node_selector(required, "", labels)
 
 
 def why_unsatisfied(volume: ApiObject, claim: ApiObject) -> str:
-    """Why the volume that a claim names cannot be the claim's; empty if it can."""
+    """Why the volume that a claim names cannot be bound to it; empty if it can."""
     if volume.metadata.deletion_timestamp is not None:
         return f'the volume is marked for deletion "{volume.metadata.name}"'
     if capacity_of(volume).value() < request_of(claim).value():

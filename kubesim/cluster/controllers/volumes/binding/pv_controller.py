@@ -1,4 +1,4 @@
-"""The controller of claims and volumes: syncs one or the other, and carries out what was decided.
+"""The PV controller: syncs claims and volumes, and carries out the decisions.
 
 Claims and volumes share a work queue; a key without a namespace belongs to a volume.
 
@@ -77,24 +77,24 @@ class PersistentVolumeController(Controller):
         phase = context.randomness.stream("resync", self.name).randint(0, PERIOD - 1)
         self._resync = Resync(self.clock, phase, self._sync_again)
         self._stream = context.randomness.stream("first look", self.name)
-        self._arrived: dict[str, int] = {}  # volume -> the version with which it came
-        self._looked_at: dict[Key, str] = {}  # claim -> its uid
+        self._arrived: dict[str, int] = {}  # volume -> its first resource version
+        self._synced: dict[Key, str] = {}  # claim -> its uid
         self.store.watch(CLAIM, self._claim_changed)
         self.store.watch(VOLUME, self._volume_changed)
         for claim in self.store.list(CLAIM):
-            self._resync.saw(claim, deleted=False)
+            self._resync.update(claim, deleted=False)
             self.enqueue(claim)
         for volume in self.store.list(VOLUME):
-            self._look_at_new(volume)
+            self._sync_new(volume)
 
     def _claim_changed(self, change: WatchEvent) -> None:
         claim, deleted = change.object, change.type == "DELETED"
-        self._resync.saw(claim, deleted=deleted)
+        self._resync.update(claim, deleted=deleted)
         bound_to = spec_of(claim).get("volumeName")
         if not deleted:
             self.enqueue(claim)
             return
-        self._looked_at.pop(key_of(claim), None)
+        self._synced.pop(key_of(claim), None)
         if bound_to:
             self.queue.add(("", bound_to))
 
@@ -102,7 +102,7 @@ class PersistentVolumeController(Controller):
         volume = change.object
         reference = spec_of(volume).get("claimRef")
         if change.type == "ADDED":
-            self._look_at_new(volume)
+            self._sync_new(volume)
         elif change.type != "DELETED":
             self.enqueue(volume)
         else:
@@ -110,14 +110,14 @@ class PersistentVolumeController(Controller):
             if reference is not None:
                 self.queue.add(claim_key(reference))
 
-    def _look_at_new(self, volume: ApiObject) -> None:
-        """A new volume is available before a claim that comes after it is looked at, even in the same instant."""
+    def _sync_new(self, volume: ApiObject) -> None:
+        """Sync a new volume before any claim created after it, even at the same instant."""
         name, metadata = volume.metadata.name, volume.metadata
         self._arrived[name] = int(metadata.resource_version or 0)
         self.clock.call_at(self.clock.now() + self._stream.randint(*FIRST_LOOK), self.sync, "", name)
 
     def _sync_again(self, waiting: Iterable[Key]) -> None:
-        """The claims that wait, and the volumes that name one of them."""
+        """Sync the waiting claims, and the volumes that name one of them."""
         keys = set(waiting)
         for key in waiting:
             self.queue.add(key)
@@ -147,12 +147,13 @@ class PersistentVolumeController(Controller):
         )
 
     def _visible_volumes(self, claim: ApiObject) -> list[ApiObject]:
-        """A claim that has not been synced yet is older than a volume created after it: if both are created together,
-        the next resync binds them."""
+        """The volumes that a claim's sync can see. If both were created together, the first sync of the claim misses
+        the volume, and the next resync binds them.
+        """
         volumes = self.store.list(VOLUME)
-        if self._looked_at.get(key_of(claim)) == claim.metadata.uid:
+        if self._synced.get(key_of(claim)) == claim.metadata.uid:
             return volumes
-        self._looked_at[key_of(claim)] = claim.metadata.uid
+        self._synced[key_of(claim)] = claim.metadata.uid
         version = int(claim.metadata.resource_version or 0)
         return [volume for volume in volumes if self._arrived.get(volume.metadata.name, 0) < version]
 
@@ -166,7 +167,7 @@ class PersistentVolumeController(Controller):
                 self._bind(volume, claim)
             case KeepPending(event=event, fail=fail):
                 if event is not None:
-                    self._tell(claim, event)
+                    self._emit(claim, event)
                 if fail:
                     raise conflict(resource_of(CLAIM), claim.metadata.name, "volume already claimed")
                 why = "there is no volume that it can be bound to, so the claim is pending"
@@ -177,17 +178,17 @@ class PersistentVolumeController(Controller):
             case ProvisionBy(provisioner=provisioner):
                 why = f"no volume fits, so the provisioner {provisioner} is asked to make one"
                 written = self.client.patch(claim, with_provisioner(claim, provisioner), why)
-                self._tell(written, VolumeEvent(NORMAL, "ExternalProvisioning", EXTERNAL.format(provisioner)))
+                self._emit(written, VolumeEvent(NORMAL, "ExternalProvisioning", EXTERNAL.format(provisioner)))
             case CannotProvision(problem=problem):
-                self._tell(claim, VolumeEvent(WARNING, "ProvisioningFailed", problem))
+                self._emit(claim, VolumeEvent(WARNING, "ProvisioningFailed", problem))
             case LoseVolume(event=event):
                 if phase_of(claim) != "Lost":
                     why = "the volume that it was bound to is not its own any more"
                     lost = claim_in_phase(claim, "Lost")
-                    self._tell(self.client.patch(claim, lost, why, "status", {"phase": "Lost"}), event)
+                    self._emit(self.client.patch(claim, lost, why, "status", {"phase": "Lost"}), event)
 
     def _bind(self, volume: ApiObject, claim: ApiObject) -> None:
-        """Four writes: the volume and its phase, the claim and its phase."""
+        """Bind in four writes: the volume and its phase, the claim and its phase."""
         who, what = f"{claim.metadata.namespace}/{claim.metadata.name}", volume.metadata.name
         why = f"the volume fits the claim {who}, so it is bound to it"
         volume = self.client.patch(volume, bound_volume(volume, claim), why, shown={"claim": who})
@@ -209,9 +210,9 @@ class PersistentVolumeController(Controller):
             case SyncClaimSoon():
                 self.queue.add(claim_key(reference or {}))
             case ModesDiffer(of_volume=of_volume, of_claim=of_claim):
-                self._tell(volume, VolumeEvent(WARNING, "VolumeMismatch", of_volume))
+                self._emit(volume, VolumeEvent(WARNING, "VolumeMismatch", of_volume))
                 if claim is not None:
-                    self._tell(claim, VolumeEvent(WARNING, "VolumeMismatch", of_claim))
+                    self._emit(claim, VolumeEvent(WARNING, "VolumeMismatch", of_claim))
             case Unbind():
                 self._unbind(volume, "the claim is bound to another volume, so this one is free again")
             case ReleaseAndReclaim(release=release):
@@ -225,11 +226,11 @@ class PersistentVolumeController(Controller):
             case "fail":
                 if phase_of(volume) != "Failed":
                     failed = self._set_phase(volume, "Failed", "it cannot be reclaimed", plan.message)
-                    self._tell(failed, VolumeEvent(WARNING, plan.reason, plan.message))
+                    self._emit(failed, VolumeEvent(WARNING, plan.reason, plan.message))
             case "delete":
                 self.client.delete(volume, "its claim is gone and its reclaim policy is Delete")
             case "recycle":
-                self._tell(volume, VolumeEvent(NORMAL, "VolumeRecycled", "Volume recycled"))
+                self._emit(volume, VolumeEvent(NORMAL, "VolumeRecycled", "Volume recycled"))
                 self._unbind(volume, "it was emptied, so another claim can have it")
 
     def _unbind(self, volume: ApiObject, why: str) -> None:
@@ -239,5 +240,5 @@ class PersistentVolumeController(Controller):
         new = with_phase(volume, phase, self.clock.now(), message)
         return self.client.patch(volume, new, why, "status", {"phase": phase})
 
-    def _tell(self, about: ApiObject, event: VolumeEvent) -> None:
+    def _emit(self, about: ApiObject, event: VolumeEvent) -> None:
         self.client.event(about, event.type, event.reason, event.message)

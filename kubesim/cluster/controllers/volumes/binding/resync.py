@@ -1,7 +1,7 @@
-"""The binder's own clock: every 15 seconds it checks the waiting claims again.
+"""The resync of the PV controller: every 15 seconds it checks the waiting claims again.
 
-The real controller looks at everything for as long as it runs. A bound claim does not change, so the controller's timer
-stops while no claim waits. When the ticks are is drawn from the seed, once for all.
+The real controller resyncs everything forever. A bound claim does not change, so this timer stops while no claim waits.
+The phase of the ticks is drawn from the seed once.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller_base.go resync
 """
@@ -23,7 +23,7 @@ PERIOD = 15 * SECOND
 
 @part
 class Resync:
-    """`due` is called with the claims that wait, at each tick."""
+    """The resync timer: calls `due` with the waiting claims at each tick."""
 
     clock: LoopClock
     phase: int  # of the ticks, from 0 to the period
@@ -31,7 +31,7 @@ class Resync:
     _waiting: dict[Key, None] = field(default_factory=dict)
     _planned: bool = False
 
-    def saw(self, claim: ApiObject, *, deleted: bool) -> None:
+    def update(self, claim: ApiObject, *, deleted: bool) -> None:
         if deleted or BIND_COMPLETED in claim.metadata.annotations:
             self._waiting.pop(key_of(claim), None)
             return

@@ -1,4 +1,4 @@
-"""The next step of a volume: it is available, bound, released, unbound again, or reclaimed.
+"""Decides the next step of a volume: available, bound, released, unbound, or reclaimed.
 
 Mirrors: pkg/controller/volume/persistentvolume/pv_controller.go syncVolume, reclaimVolume, deleteVolumeOperation,
 findDeletablePlugin, doDeleteVolume; pkg/volume/hostpath/host_path.go Delete
@@ -20,7 +20,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 from kubesim.values import value_object
 
 Reclaim = Literal["retain", "external", "delete", "recycle", "fail"]
-# In-tree plugins that the controller has; the others are unknown to it.
+# In-tree plugins of the controller; all others are unknown to it.
 _PLUGINS = ("hostPath", "nfs", "local")
 _RECYCLABLE = ("hostPath", "nfs")
 
@@ -32,12 +32,12 @@ class EnterPhase:
 
 @value_object
 class SyncClaimSoon:
-    """The volume is bound and its claim is not: syncing the claim finishes the binding."""
+    """The volume is bound but its claim is not: sync the claim to finish the binding."""
 
 
 @value_object
 class ModesDiffer:
-    """The volume names a claim of another mode; both get an Event."""
+    """The volume names a claim of another volume mode: emit an Event for both."""
 
     of_volume: str
     of_claim: str
@@ -45,12 +45,12 @@ class ModesDiffer:
 
 @value_object
 class Unbind:
-    """The claim is bound elsewhere."""
+    """Unbind: the claim is bound to another volume."""
 
 
 @value_object
 class ReleaseAndReclaim:
-    """The claim is gone. A volume that failed keeps its phase."""
+    """The claim is gone: release and reclaim. A failed volume keeps its phase."""
 
     release: bool
 
@@ -59,7 +59,7 @@ VolumeDecision = EnterPhase | SyncClaimSoon | ModesDiffer | Unbind | ReleaseAndR
 
 
 def decide_volume(volume: ApiObject, claim: ApiObject | None) -> VolumeDecision:
-    """`claim` is the one of the name that the volume's claimRef has, if there is one."""
+    """Decide the step of a volume. `claim` is the existing claim of the name in its claimRef."""
     reference = spec_of(volume).get("claimRef")
     if reference is None or not reference.get("uid"):
         return EnterPhase("Available")
@@ -88,7 +88,7 @@ def _policy(volume: ApiObject) -> str:
 
 @value_object
 class Reclaiming:
-    """`reason` and `message` are those of the Event of a volume that fails."""
+    """The reclaim step. `reason` and `message` are for the Event of a volume that fails."""
 
     how: Reclaim
     reason: str = ""
@@ -96,7 +96,7 @@ class Reclaiming:
 
 
 def decide_reclaim(volume: ApiObject) -> Reclaiming:
-    """What the reclaim policy does with a released volume."""
+    """Apply the reclaim policy to a released volume."""
     if volume.metadata.annotations.get(MIGRATED_TO):
         return Reclaiming("external")
     match _policy(volume):

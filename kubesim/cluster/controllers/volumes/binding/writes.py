@@ -1,4 +1,4 @@
-"""The new states of a claim and a volume that are bound or unbound, and of a claim's status.
+"""The new states of a claim and a volume that are bound or unbound.
 
 Mirrors: component-helpers/storage/volume/pv_helpers.go GetBindVolumeToClaim; pkg/controller/volume/persistentvolume/
 pv_controller.go bindClaimToVolume, updateClaimStatus, unbindVolume
@@ -28,7 +28,7 @@ PRE_RESIZE_CAPACITY = "volume.alpha.kubernetes.io/pre-resize-capacity"
 
 
 def bound_volume(volume: ApiObject, claim: ApiObject) -> ApiObject:
-    """The volume names the claim; that the controller did it is noted, unless the user had."""
+    """The volume with a claimRef. An annotation records that the controller set it, unless the user did."""
     by_controller = not is_bound_to(volume, claim)
     reference = spec_of(volume).get("claimRef")
     if reference is None or claim_key(reference) != key_of(claim) or reference.get("uid") != claim.metadata.uid:
@@ -47,7 +47,7 @@ def bound_claim(claim: ApiObject, volume: ApiObject) -> ApiObject:
 
 
 def claim_in_phase(claim: ApiObject, phase: str, volume: ApiObject | None = None) -> ApiObject:
-    """The claim's status with what it has of its volume; the size is set only when it enters the phase."""
+    """The claim's status with fields of its volume; the capacity is set only when the phase changes."""
     if volume is None:
         nothing = {"accessModes": None, "capacity": None, "currentVolumeAttributesClassName": None}
         return with_field(claim, "status", {"phase": phase, **nothing})
@@ -66,7 +66,7 @@ def claim_in_phase(claim: ApiObject, phase: str, volume: ApiObject | None = None
 
 
 def unbound_volume(volume: ApiObject) -> ApiObject:
-    """Available again, or still waiting for the claim that the user had named."""
+    """The volume without its binding; a claimRef from the user stays without uid."""
     if BOUND_BY_CONTROLLER in volume.metadata.annotations:
         return with_annotations(with_field(volume, "spec", {"claimRef": None}), {BOUND_BY_CONTROLLER: None})
     reference = {name: value for name, value in (spec_of(volume).get("claimRef") or {}).items() if name != "uid"}
@@ -74,7 +74,7 @@ def unbound_volume(volume: ApiObject) -> ApiObject:
 
 
 def with_provisioner(claim: ApiObject, provisioner: str) -> ApiObject:
-    """Tells the external provisioner of this name to begin."""
+    """The claim with the annotation that starts the external provisioner."""
     if claim.metadata.annotations.get(STORAGE_PROVISIONER) == provisioner:
         return claim
     return with_annotations(claim, {BETA_STORAGE_PROVISIONER: provisioner, STORAGE_PROVISIONER: provisioner})

@@ -1,1 +1,1 @@
-"""The sidecars of a CSI driver: they create, delete, resize and attach volumes."""
+"""The sidecars of a CSI driver, which create, delete, resize and attach volumes."""

@@ -1,6 +1,6 @@
-"""An external attacher: it attaches what a VolumeAttachment requests, and detaches before the object goes.
+"""The external attacher: attaches a volume for a VolumeAttachment, and detaches it before the object is deleted.
 
-One stands for the attachers of all drivers. How long a driver takes is drawn from the seed.
+One attacher serves all drivers. The latency of a driver is drawn from the seed.
 
 Mirrors: kubernetes-csi/external-attacher pkg/controller/csi_handler.go
 """
@@ -31,12 +31,12 @@ class CsiAttacher(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._stream = context.randomness.stream("sidecar", self.name)
-        self._ready: dict[tuple[str, bool], int] = {}  # uid and whether it is detached -> when the driver has done it
+        self._ready: dict[tuple[str, bool], int] = {}  # (uid, is detaching) -> when the driver finishes
         self.watch(ATTACHMENT)
         self.store.watch(VOLUME, self._volume_changed)
 
     def _volume_changed(self, change: WatchEvent) -> None:
-        """A volume marked for deletion is removed when nothing is attached any more."""
+        """Release a volume marked for deletion when no attachment is left."""
         volume = change.object
         if change.type != "DELETED" and volume.metadata.deletion_timestamp is not None:
             self._release(volume)

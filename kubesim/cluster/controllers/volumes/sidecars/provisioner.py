@@ -1,6 +1,6 @@
-"""An external provisioner: it creates a volume for each claim of its driver, and deletes released ones.
+"""The external provisioner: creates a volume for each claim of its driver, and deletes released ones.
 
-One stands for the provisioners of all drivers. How long a driver takes is drawn from the seed.
+One provisioner serves all drivers. The latency of a driver is drawn from the seed.
 
 Mirrors: sigs.k8s.io/sig-storage-lib-external-provisioner controller.go shouldProvision, provisionClaimOperation,
 shouldDelete, deleteVolumeOperation
@@ -35,7 +35,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 )
 
 USUAL = (100 * MILLISECOND, 1 * SECOND)
-AT_ONCE = (5 * MILLISECOND, 15 * MILLISECOND)  # the driver of the class that every cluster has
+AT_ONCE = (5 * MILLISECOND, 15 * MILLISECOND)  # the driver of the class `standard`
 
 
 class CsiProvisioner(Controller):
@@ -45,7 +45,7 @@ class CsiProvisioner(Controller):
         super().__init__(context)
         self._stream = context.randomness.stream("sidecar", self.name)
         self._clients: dict[str, ControllerClient] = {}  # by driver
-        self._ready: dict[str, int] = {}  # uid of a claim or a volume -> when the driver has done its work
+        self._ready: dict[str, int] = {}  # uid of a claim or a volume -> when the driver finishes
         self.watch(CLAIM)
         self.watch(VOLUME)
 
@@ -64,7 +64,7 @@ class CsiProvisioner(Controller):
             self._sync_volume(found)
 
     def _has_worked(self, obj: ApiObject, driver: str) -> bool:
-        """False while the driver works; it begins with the first question."""
+        """Whether the driver has finished. The first call starts it."""
         uid, now = obj.metadata.uid, self.clock.now()
         if uid not in self._ready:
             self._ready[uid] = now + self._stream.randint(*(AT_ONCE if driver == PROVISIONER else USUAL))
@@ -144,7 +144,7 @@ def should_delete(volume: ApiObject) -> bool:
 
 
 def provisioned_volume(claim: ApiObject, storage_class: ApiObject, driver: str, affinity: Json | None) -> Json:
-    """The volume as the provisioner creates it: bound to its claim from the start."""
+    """The provisioned volume, bound to its claim from the start."""
     name, fields = f"pvc-{claim.metadata.uid}", storage_class.extra
     policy = fields.get("reclaimPolicy") or "Delete"
     spec = {

@@ -1,6 +1,6 @@
-"""An external resizer, and the node's part of growing a volume: first the volume, then the file system on it.
+"""The external resizer, and the node's part of an expansion: the volume grows first, then its file system.
 
-The file system grows where the volume is mounted, so the claim waits for a pod that runs.
+The file system grows where the volume is mounted, so the claim waits for a running pod.
 
 Mirrors: kubernetes-csi/external-resizer pkg/controller/controller.go, expand_and_recover.go; pkg/volume/util/
 operationexecutor/node_expander.go, pkg/volume/util/resize_util.go
@@ -30,7 +30,7 @@ from kubesim.cluster.controllers.volumes.storage_fields import (
 from kubesim.cluster.store.watches import WatchEvent
 
 FASTEST, SLOWEST = 100 * MILLISECOND, 1 * SECOND
-LONGEST_TO_NOTICE = 90 * SECOND  # a kubelet looks at the claims of a pod when it syncs the pod
+LONGEST_TO_NOTICE = 90 * SECOND  # a kubelet checks the claims of a pod in SyncPod
 PENDING = "FileSystemResizePending"
 WAITING = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
 
@@ -43,7 +43,7 @@ class CsiResizer(Controller):
         self._pods = context.pods_by_claim()
         self._stream = context.randomness.stream("sidecar", self.name)
         self._kubelet = ControllerClient(context, "kubelet")
-        self._ready: dict[tuple[str, str], int] = {}  # uid of the claim and step -> when it is done
+        self._ready: dict[tuple[str, str], int] = {}  # (uid of the claim, step) -> when it finishes
         self.watch(CLAIM)
         self.store.watch("Pod", self._pod_changed)
 
@@ -56,7 +56,8 @@ class CsiResizer(Controller):
                     continue
                 before = change.previous
                 if not isinstance(before, Pod) or before.status.phase != "Running":
-                    self._ready[claim.metadata.uid, "node"] = self.clock.now()  # it grew when it was mounted
+                    # the file system grew when the volume was mounted
+                    self._ready[claim.metadata.uid, "node"] = self.clock.now()
                 self.enqueue(claim)
 
     def sync(self, namespace: str, name: str) -> None:
@@ -131,7 +132,7 @@ class CsiResizer(Controller):
 
 
 def step_of(claim: ApiObject) -> str:
-    """How far the expansion has come; empty if it has not begun."""
+    """The step of the expansion; empty if it has not begun."""
     return str((status_of(claim).get("allocatedResourceStatuses") or {}).get("storage") or "")
 
 

@@ -1,4 +1,4 @@
-"""The topology of a new volume: that of the chosen node, within what the class allows.
+"""The topology of a new volume: that of the selected node, limited by the class.
 
 Mirrors: kubernetes-csi/external-provisioner pkg/controller/topology.go GenerateAccessibilityRequirements,
 GenerateVolumeNodeAffinity
@@ -15,14 +15,13 @@ from kubesim.errors import KubesimError
 
 
 class TopologyError(KubesimError):
-    """No volume can be made for the chosen node."""
+    """No volume can be provisioned for the selected node."""
 
 
 def node_affinity(node: ApiObject | None, keys: Sequence[str], allowed: Sequence[Json]) -> Json | None:
-    """The node selector of the volume; None: every node can reach it.
+    """The node affinity of the volume; None: accessible from every node.
 
-    `keys` are the labels by which the driver distinguishes topology segments. Without any, those that the class names
-    are used.
+    `keys` are the driver's topology labels. If empty, the labels in the class apply.
     """
     terms = [_labels(term) for term in allowed]
     keys = tuple(keys) or tuple(dict.fromkeys(key for term in terms for key in term))

@@ -1,1 +1,1 @@
-"""Devices for resource claims: which are free on a node, and which a claim gets."""
+"""Devices for resource claims: free devices of a node, and their allocation."""

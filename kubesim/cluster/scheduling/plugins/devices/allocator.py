@@ -1,6 +1,6 @@
-"""Which devices of a node the claims of a pod get: the first that fit, tried one after the other.
+"""Allocates devices of a node to a pod's claims: a depth-first search for the first fit.
 
-All claims are allocated, or none: a device is released if too few are left for a later request.
+Either all claims are allocated or none: a device is released if a later request cannot be met.
 
 Mirrors: k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go Allocate, allocateOne
 """
@@ -27,7 +27,7 @@ DeviceId = tuple[str, str, str]
 
 @value_object
 class Alternative:
-    """A request, or a list of subrequests, the first of which that fits is taken. `name` is `request/subrequest`."""
+    """A request, or its subrequests, of which the first that fits is used. `name` is `request/subrequest`."""
 
     name: str
     request: Json
@@ -36,7 +36,7 @@ class Alternative:
 
 @value_object
 class NodeDevices:
-    """What a node offers: its pools, and the devices that are allocated already."""
+    """The device pools of a node, and the devices already allocated."""
 
     name: str
     labels: Mapping[str, str]
@@ -54,7 +54,7 @@ def requests_of(claim: ApiObject) -> Sequence[Json]:
 
 
 class Allocator:
-    """One attempt to allocate claims on a node. Raises CycleError for what is wrong with a claim or a class."""
+    """One attempt to allocate claims on a node. Raises CycleError for an invalid claim or class."""
 
     def __init__(self, listers: Listers, node: NodeDevices, claims: Sequence[ApiObject]) -> None:
         self._listers = listers
@@ -69,7 +69,7 @@ class Allocator:
         self._chosen: list[list[Chosen]] = [[] for _ in claims]
 
     def allocate(self) -> list[list[Chosen]] | None:
-        """The devices of each claim, in the order of its requests; None if not all claims can be allocated."""
+        """The devices of each claim, in the order of its requests. None if not all claims can be allocated."""
         for index, claim in enumerate(self._claims):
             fewest = sum(min(self._wanted(index, each) for each in options) for options in self._requests[index])
             if fewest > MAX_RESULTS:
@@ -108,7 +108,7 @@ class Allocator:
         return any(self._devices(index, position, each) for each in self._requests[index][position])
 
     def _devices(self, index: int, position: int, option: Alternative) -> bool:
-        """All devices of a request, or none."""
+        """Allocate all devices of a request, or none."""
         everything = option.request.get("allocationMode") == "All"
         if everything:
             candidates = self._all_devices(index, option)
@@ -122,7 +122,9 @@ class Allocator:
     def _device(
         self, index: int, position: int, option: Alternative, left: int, candidates: list[DeviceOnNode]
     ) -> bool:
-        """So many of these. The order of the devices does not matter, so each set is tried once."""
+        """Allocate the remaining devices of a request. Each combination is tried once, as their order does not
+        matter.
+        """
         if left == 0:
             return self._request(index, position + 1)
         everything = option.request.get("allocationMode") == "All"
@@ -144,7 +146,7 @@ class Allocator:
         return count
 
     def _all_devices(self, index: int, option: Alternative) -> list[DeviceOnNode]:
-        """Every device that matches, also those in use: then the request cannot be met."""
+        """Every matching device, including allocated ones, with which the request cannot be met."""
         for pool in self._node.pools:
             for is_so, problem in ((pool.is_incomplete, "being updated"), (pool.is_invalid, "invalid")):
                 if is_so:

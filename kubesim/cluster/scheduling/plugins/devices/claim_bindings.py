@@ -1,6 +1,6 @@
-"""Writes what the claims of a pod got, and that the pod uses them, before it is bound; and takes that back.
+"""Writes the allocations and reservations of a pod's claims before binding, and reverts them.
 
-Both requests of upstream, the finalizer and the status, are made in one instant, so no claim is ever seen half done.
+Upstream's two requests, for the finalizer and the status, are one write here, so no client sees an intermediate state.
 
 Mirrors: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go PreBind, bindClaim, Unreserve
 """
@@ -27,7 +27,7 @@ from kubesim.cluster.scheduling.scheduler_client import SchedulerClient
 def bind_pod_claims(
     client: SchedulerClient, pod: Pod, claims: Sequence[tuple[ApiObject, Allocation | None]], now: int
 ) -> None:
-    """Raises ApiError."""
+    """Write allocations and reservations. Raises ApiError."""
     for claim, allocation in claims:
         if is_reserved_for_pod(pod, claim):
             continue
@@ -46,7 +46,7 @@ def bind_pod_claims(
 
 
 def unreserve_pod_claims(client: SchedulerClient, pod: Pod, claims: Sequence[ApiObject]) -> None:
-    """The pod was not bound; its claims keep their devices."""
+    """Remove the reservations of a pod that was not bound; its claims stay allocated."""
     for claim in claims:
         if is_reserved_for_pod(pod, claim):
             others = [each for each in reservations(claim) if each.get("uid") != pod.metadata.uid]
@@ -61,7 +61,7 @@ def deallocate(client: SchedulerClient, claim: ApiObject) -> None:
 
 
 def _shown(claim: ApiObject) -> dict[str, object]:
-    """The devices, by driver and name, and how many consumers there are."""
+    """Devices by driver and name, and the number of consumers, for the trace."""
     results = ((allocation_of(claim) or {}).get("devices") or {}).get("results") or ()
     devices = [f"{result.get('driver', '')}/{result.get('device', '')}" for result in results]
     return {"devices": " ".join(devices), "reservedFor": len(reservations(claim))}

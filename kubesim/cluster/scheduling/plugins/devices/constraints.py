@@ -1,4 +1,4 @@
-"""What the devices of a claim must have in common, and which tainted devices a request takes.
+"""Constraints between the devices of a claim, and tolerations of device taints.
 
 Mirrors: structured/internal allocator matchAttributeConstraint, distinctAttributeConstraint, taintPreventsAllocation;
 resourceclaim/devicetoleration.go ToleratesTaint
@@ -20,7 +20,7 @@ _KINDS = ("string", "int", "bool", "version")
 
 @mutable(eq=False)
 class Constraint:
-    """All devices have the same value of an attribute (`distinct`: each has another). `requests`: empty for all."""
+    """All devices have the same value of an attribute (`distinct`: different values). `requests`: empty means all."""
 
     attribute: str
     requests: frozenset[str]
@@ -38,7 +38,7 @@ class Constraint:
         return not self.requests or request in self.requests or base_request(request) in self.requests
 
     def add(self, request: str, device: DeviceOnNode) -> bool:
-        """Whether the device satisfies it; then it counts from now on."""
+        """Whether the device satisfies the constraint. If so, it is added."""
         if not self._concerns(request):
             return True
         value = _attribute(device, self.attribute)
@@ -53,7 +53,7 @@ class Constraint:
 
 
 def _attribute(device: DeviceOnNode, name: str) -> tuple[str, Any] | None:
-    """By its full name, or without the domain if that is the driver."""
+    """The value of the attribute, by its full name, or without the domain if that is the driver."""
     attributes = device.device.get("attributes") or {}
     domain, _, own = name.partition("/")
     found = attributes.get(name) or (attributes.get(own) if domain == device.id[0] else None)

@@ -1,7 +1,6 @@
-"""DynamicResources: the claims of a pod exist, and are allocated on the node or can be.
+"""DynamicResources: a pod's claims must exist, and be allocated or allocatable on the node.
 
-A pod whose claims do not exist yet is not tried at all. Allocations are written when a node has been chosen
-(`claim_bindings.py`).
+A pod whose claims do not exist yet is gated. Allocations are written once a node is selected (`claim_bindings.py`).
 
 Mirrors: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go PreEnqueue, PreFilter, Filter, Score,
 PostFilter, isSchedulableAfterClaimChange, isSchedulableAfterPodChange
@@ -50,13 +49,15 @@ Allocation = dict[str, Any]
 
 
 class _State(PluginState):
-    """`allocations` holds what each node could give, for the claims that are not allocated yet, in their order."""
+    """Claims of the pod. `allocations` are the possible allocations per node of the unallocated claims, in their
+    order.
+    """
 
     def __init__(self, claims: Sequence[ApiObject], allocated: frozenset[DeviceId]) -> None:
         self.claims = claims
         self.allocated = allocated
         self.allocations: dict[str, list[Allocation]] = {}
-        self.unavailable: dict[int, None] = {}  # claims that are allocated for other nodes
+        self.unavailable: dict[int, None] = {}  # claims allocated for other nodes
 
     @property
     def to_allocate(self) -> list[ApiObject]:
@@ -64,7 +65,7 @@ class _State(PluginState):
 
 
 def pod_resource_claims(pod: Pod, listers: Listers) -> Iterator[ApiObject]:
-    """The claims of a pod; raises ClaimReferenceError for one that does not exist or cannot be used."""
+    """The claims of a pod; raises ClaimReferenceError if one is missing or unusable."""
     for pod_claim in pod.spec.resource_claims:
         name, must_check_owner = claim_name(pod, pod_claim)
         if name is None:
@@ -81,7 +82,7 @@ def pod_resource_claims(pod: Pod, listers: Listers) -> Iterator[ApiObject]:
 
 
 def has_all_claims(pod: Pod, listers: Listers) -> bool:
-    """PreEnqueue: whether the pod is worth an attempt."""
+    """PreEnqueue: whether all claims of the pod exist."""
     if not pod.spec.resource_claims:
         return True
     try:
@@ -118,7 +119,7 @@ def _missing_class(claim: ApiObject, listers: Listers) -> str:
 
 
 def _allocated_devices(listers: Listers) -> frozenset[DeviceId]:
-    """Devices with admin access do not count."""
+    """The allocated devices, without those with admin access."""
     return frozenset(
         (result.get("driver", ""), result.get("pool", ""), result.get("device", ""))
         for claim in listers.store.list(CLAIM)
@@ -152,7 +153,7 @@ def _is_available(allocation: Mapping[str, Any] | None, node: NodeState) -> bool
 
 
 def _allocate(cycle: CycleState, state: _State, node: NodeState, claims: list[ApiObject]) -> list[Allocation] | str:
-    """What each claim gets on this node, or why one of them gets nothing."""
+    """The allocation of each claim on this node, or the reason why one fails."""
     slices = cycle.listers.store.list(RESOURCE_SLICE)
     pools = gather_pools(slices, node.name, node.labels)
     devices = NodeDevices(node.name, node.labels, pools, state.allocated)
@@ -163,7 +164,7 @@ def _allocate(cycle: CycleState, state: _State, node: NodeState, claims: list[Ap
 
 
 def pod_claim_allocations(cycle: CycleState, node: str) -> list[tuple[ApiObject, Allocation | None]]:
-    """The pod's claims, and what those get on the chosen node that are not allocated yet."""
+    """The pod's claims, with the new allocations on the selected node."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return []
@@ -172,7 +173,7 @@ def pod_claim_allocations(cycle: CycleState, node: str) -> list[tuple[ApiObject,
 
 
 def score_nodes(cycle: CycleState, nodes: Sequence[NodeState]) -> list[int] | None:
-    """Nodes where an earlier alternative of a request was found are better."""
+    """Prefer nodes that satisfied an earlier alternative of a request."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return None
@@ -192,7 +193,7 @@ def _score(cycle: CycleState, node: str) -> int:
 
 
 def post_filter(cycle: CycleState) -> tuple[str, ApiObject | None]:
-    """The message about a pod that fits nowhere, and the claim to deallocate, so that the pod may fit elsewhere."""
+    """The message about an unschedulable pod, and a claim to deallocate so that the pod may fit elsewhere."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return "no new claims to deallocate", None

@@ -1,7 +1,7 @@
-"""The devices that a node can reach, by driver and pool.
+"""The devices accessible from a node, by driver and pool.
 
-A pool is a set of ResourceSlices of one generation; one with slices missing is not used. Go visits pools in the order
-of a map; here they come in the order of their first slice.
+A pool is a set of ResourceSlices of one generation; incomplete pools are not used. Go visits pools in random map order.
+Here they are in the order of their first slice.
 
 Mirrors: k8s.io/dynamic-resource-allocation/structured/internal/stable/pools_stable.go GatherPools
 """
@@ -18,7 +18,7 @@ from kubesim.cluster.scheduling.node_affinity import matches_node_selector
 from kubesim.values import value_object
 
 Json = Mapping[str, Any]
-# What a device may have that makes the sum over several allocations count.
+# Device fields that make allocations share the device's capacity.
 _NOT_SIMULATED = (
     "consumesCounters",
     "allowMultipleAllocations",
@@ -29,7 +29,7 @@ _NOT_SIMULATED = (
 
 @value_object
 class DeviceOnNode:
-    """A device and the slice that it is listed in. Its id is driver, pool and name."""
+    """A device and its slice. The id is driver, pool and name."""
 
     id: tuple[str, str, str]
     device: Json
@@ -75,7 +75,7 @@ def _reaches(spec: Json, node: str, labels: Mapping[str, str]) -> bool:
 
 
 def node_matches(of: Json, node: str, labels: Mapping[str, str]) -> bool:
-    """Whether a slice or a device is for this node."""
+    """Whether a slice or a device is accessible from this node."""
     if of.get("nodeName"):
         return bool(of["nodeName"] == node)
     if of.get("allNodes"):
@@ -85,7 +85,7 @@ def node_matches(of: Json, node: str, labels: Mapping[str, str]) -> bool:
 
 
 def _pool(key: tuple[str, str], reached: list[Json], slices: Sequence[ApiObject]) -> Pool | None:
-    """None for a pool whose newer generation other nodes have."""
+    """The pool. None if other nodes have a newer generation of it."""
     generation, name = _generation(reached[0]), "/".join(key)
     wanted = (reached[0].get("pool") or {}).get("resourceSliceCount", 0)
     others = [spec for spec in (field(each, "spec") for each in slices) if _pool_id(spec) == key]

@@ -1,4 +1,4 @@
-"""The allocation of a claim, as its status has it.
+"""The allocation in a claim's status.
 
 Mirrors: structured/internal allocator Allocate (results, configuration), createNodeSelector
 """
@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 
 @value_object
 class Chosen:
-    """A device for a request; `request_name` is `request/subrequest` for one of several alternatives."""
+    """A device for a request. `request_name` is `request/subrequest` for an alternative."""
 
     request_name: str
     request: Json
@@ -47,7 +47,7 @@ def _result(chosen: Chosen) -> dict[str, Any]:
 
 
 def _class_config(chosen: Sequence[Chosen]) -> list[dict[str, Any]]:
-    """Of each class once, for all requests that name it."""
+    """The configuration of each class, once for all its requests."""
     requests: dict[str, tuple[ApiObject, dict[str, None]]] = {}
     for each in chosen:
         name = each.device_class.metadata.name
@@ -60,7 +60,7 @@ def _class_config(chosen: Sequence[Chosen]) -> list[dict[str, Any]]:
 
 
 def _claim_config(claim: ApiObject, chosen: Sequence[Chosen]) -> list[dict[str, Any]]:
-    """The configurations for all requests, and those for a request that the configuration names."""
+    """The claim's configurations that apply to a request."""
     met = {each.request_name for each in chosen} | {base_request(each.request_name) for each in chosen}
     configs = (field(claim, "spec").get("devices") or {}).get("config") or ()
     return [
@@ -71,7 +71,7 @@ def _claim_config(claim: ApiObject, chosen: Sequence[Chosen]) -> list[dict[str, 
 
 
 def _node_selector(chosen: Sequence[Chosen], node: str) -> dict[str, Any] | None:
-    """The nodes that can reach all devices, only this one if a device exists or binds to it; None for all nodes."""
+    """The nodes that can access all devices: this node if a device is local or binds to it; None for all nodes."""
     term: dict[str, list[Json]] = {"matchFields": [], "matchExpressions": []}
     for each in chosen:
         spec = each.device.slice_spec

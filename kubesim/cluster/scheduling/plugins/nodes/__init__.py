@@ -1,1 +1,1 @@
-"""Plugins that compare a pod with a node: name, taints, labels, ports, resources, images."""
+"""Plugins that match a pod against a node: name, taints, labels, ports, resources, images."""

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefers the node whose cpu and memory the pod brings closer together.
+"""NodeResourcesBalancedAllocation: prefers the node whose cpu and memory usage the pod balances best.
 
 Mirrors: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go
 """
@@ -16,8 +16,9 @@ _HALF = MAX_NODE_SCORE // 2
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None:
-    """50 to 100: around 75 if the pod changes little, higher if it improves the balance. Pods without requests have
-    no preference."""
+    """50 to 100: around 75 if the pod changes little, higher if it improves the balance. Pods without requests get no
+    score.
+    """
     need = cycle.info.requests
     if not need.milli_cpu and not need.memory:
         return None
@@ -32,7 +33,7 @@ def _score(need: NodeResources, state: NodeState) -> int:
 
 
 def _balance(milli_cpu: int, memory: int, have: NodeResources) -> int:
-    """100 if the same share of both is taken."""
+    """100 if both resources are used in the same proportion."""
     fractions = [
         min(1.0, taken / capacity)
         for taken, capacity in ((milli_cpu, have.milli_cpu), (memory, have.memory))

@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that have large images of the pod already, if many nodes have them.
+"""ImageLocality: prefers nodes that already have large images of the pod, if many nodes have them.
 
 Mirrors: pkg/scheduler/framework/plugins/imagelocality/image_locality.go
 """
@@ -20,7 +20,8 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MB
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
     spec, known = cycle.pod.spec, cycle.snapshot.nodes.values()
     wanted = list(_images(cycle.pod))
-    # The more nodes have an image, the higher its score: otherwise the first node to pull it would get every pod.
+    # An image's score grows with the number of nodes that have it: otherwise the first node to pull it would get every
+    # pod.
     spread = {image: sum(image in state.images for state in known) / len(known) for image in wanted}
     highest = MAX_CONTAINER_THRESHOLD * (len(spec.init_containers) + len(spec.containers))
     return [_score(state, wanted, spread, highest) for state in nodes]
@@ -42,7 +43,7 @@ def _images(pod: Pod) -> Iterator[str]:
 
 
 def normalized_image_name(name: str) -> str:
-    """With a tag: `:latest` where none is given."""
+    """The image name with a tag, `:latest` by default."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 

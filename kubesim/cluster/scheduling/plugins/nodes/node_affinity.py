@@ -1,6 +1,6 @@
-"""NodeAffinity: the pod's node selector and required node affinity; its preferences as scores.
+"""NodeAffinity: filters by node selector and required node affinity, scores by preferences.
 
-A pod whose every term names its nodes (as those of a DaemonSet do) is compared with those nodes only.
+If every term of a pod names nodes (as those of a DaemonSet's pod do), only these nodes are checked.
 
 Mirrors: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go
 """
@@ -45,7 +45,7 @@ def _node_affinity(pod: Pod) -> Mapping[str, Any]:
 
 
 def _node_names(terms: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
-    """The nodes that the terms name, or None if one of them names none: then every node is possible."""
+    """The nodes named by the terms, or None (every node) if a term names none."""
     names: frozenset[str] = frozenset()
     for term in terms:
         named = [
@@ -68,7 +68,7 @@ def _matches(pod: Pod, node: Node) -> bool:
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None:
-    """The weights of the preferences that a node meets."""
+    """The sum of the weights of matching preferences."""
     preferred = _node_affinity(cycle.pod).get("preferredDuringSchedulingIgnoredDuringExecution")
     if not preferred:
         return None

@@ -1,4 +1,4 @@
-"""NodeName: a pod that names a node fits only there.
+"""NodeName: a pod with a nodeName fits only on that node.
 
 Mirrors: pkg/scheduler/framework/plugins/nodename/node_name.go
 """
@@ -19,5 +19,5 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
     return None if cycle.pod.spec.node_name in ("", state.name) else _REFUSED
 
 
-# Plugins that wait for new nodes are also asked when taints change: an old rule of the queue.
+# Plugins that register for new nodes are also called for taint changes: a workaround in the queue's history.
 PLUGIN = Plugin(NAME, filter=filter_node, events=(after("Node", Action.ADD, Action.UPDATE_NODE_TAINT),))

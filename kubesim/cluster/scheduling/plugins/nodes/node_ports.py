@@ -1,4 +1,4 @@
-"""NodePorts: the host ports that a pod requests are free on the node.
+"""NodePorts: the host ports of a pod must be free on the node.
 
 Mirrors: pkg/scheduler/framework/plugins/nodeports/node_ports.go
 """
@@ -26,7 +26,7 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
 
 
 def is_schedulable_after_pod_deleted(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod with one of the ports has ended."""
+    """Whether the deleted pod used one of the ports."""
     gone = event.old_pod
     if gone is None or not (gone.spec.node_name or gone.status.nominated_node_name):
         return False

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: the node has room for what the pod requests; emptier nodes score higher (LeastAllocated).
+"""NodeResourcesFit: the node must have room for the pod's requests; emptier nodes score higher (LeastAllocated).
 
 Mirrors: pkg/scheduler/framework/plugins/noderesources fit.go, least_allocated.go
 """
@@ -32,12 +32,12 @@ def _reason(missing: InsufficientResource) -> str:
 
 
 def _is_unresolvable(missing: InsufficientResource) -> bool:
-    """Not even the empty node would be enough."""
+    """Whether the pod would not even fit on the empty node."""
     return missing.resource != PODS and missing.requested > missing.capacity
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
-    """The share of cpu and memory that would be left, in percent."""
+    """The free share of cpu and memory, in percent."""
     return [_least_allocated(cycle.info.non_zero, state) for state in nodes]
 
 
@@ -59,7 +59,7 @@ def _least_requested_score(requested: int, capacity: int) -> int:
 
 
 def is_schedulable_after_pod_event(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod left a node, or holds less there, or the pod itself requests less."""
+    """Whether a pod left its node or was scaled down, or this pod's own requests shrank."""
     old, new = event.old_pod, event.new_pod
     if new is None:
         return old is not None and bool(old.spec.node_name or old.status.nominated_node_name)
@@ -81,7 +81,7 @@ def is_schedulable_after_node_change(pod: Pod, event: ClusterEvent) -> bool:
 
 
 def _has_more(need: NodeResources, old: Node, new: Node) -> bool:
-    """Whether the node has more of something that the pod requests than it had."""
+    """Whether a resource that the pod requests has increased."""
     before, now = (NodeResources.of(quantities(node.status.allocatable)) for node in (old, new))
     return (
         now.allowed_pods > before.allowed_pods

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: a cordoned node takes only pods that tolerate the taint of cordoned nodes.
+"""NodeUnschedulable: a cordoned node accepts only pods that tolerate the unschedulable taint.
 
 Mirrors: pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go
 """

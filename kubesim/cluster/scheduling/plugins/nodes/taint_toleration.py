@@ -1,4 +1,4 @@
-"""TaintToleration: taints that a pod does not tolerate keep it away, or make a node less attractive (PreferNoSchedule).
+"""TaintToleration: untolerated taints reject a pod, or lower the node's score (PreferNoSchedule).
 
 Mirrors: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go
 """
@@ -29,7 +29,7 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
-    """The fewer untolerated taints, the better."""
+    """Higher with fewer untolerated taints."""
     return default_normalize_score([_intolerable(cycle, state.node) for state in nodes], reverse=True)
 
 

@@ -1,1 +1,1 @@
-"""Plugins that compare a pod with the pods that have a node already."""
+"""Plugins that match a pod against the pods on nodes."""

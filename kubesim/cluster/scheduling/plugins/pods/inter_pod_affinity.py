@@ -1,6 +1,6 @@
-"""InterPodAffinity: pods that must be near others or apart from others, in both directions.
+"""InterPodAffinity: required affinity and anti-affinity between pods, in both directions.
 
-Matching pods are counted per topology domain (a label and its value) before any node is looked at.
+Matching pods are counted per topology domain (a label and its value) before nodes are filtered.
 
 Mirrors: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go
 """
@@ -33,7 +33,7 @@ TopologyCounts = Counter[tuple[str, str]]  # label and value -> matching pods
 
 
 class AffinityState(PluginState):
-    """How many pods match in each topology domain."""
+    """The number of matching pods per topology domain."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class AffinityState(PluginState):
         self.affinity = affinity
         self.anti_affinity = anti_affinity
         self.namespace_labels = namespace_labels
-        self.near: TopologyCounts = Counter()  # pods that match all terms of the pod's affinity
-        self.apart: TopologyCounts = Counter()  # pods that match a term of its anti-affinity
-        self.existing: TopologyCounts = Counter()  # terms of other pods' anti-affinity that match the pod
+        self.near: TopologyCounts = Counter()  # pods that match all affinity terms
+        self.apart: TopologyCounts = Counter()  # pods that match an anti-affinity term
+        self.existing: TopologyCounts = Counter()  # anti-affinity terms of other pods that match the pod
 
     def copy(self) -> AffinityState:
         other = AffinityState(self.pod, self.affinity, self.anti_affinity, self.namespace_labels)
@@ -66,7 +66,7 @@ class AffinityState(PluginState):
                 _add(self.existing, node, term.topology_key, delta)
 
     def count(self, namespace: str, labels: Mapping[str, str], node: Node, delta: int) -> None:
-        """Count pods of a namespace that have these labels. (The terms name all their namespaces.)"""
+        """Count pods with these labels. (The terms contain all their namespaces.)"""
         if matches_all(self.affinity, namespace, labels):
             for term in self.affinity:
                 _add(self.near, node, term.topology_key, delta)
@@ -84,7 +84,7 @@ def _add(counts: TopologyCounts, node: Node, key: str, delta: int) -> None:
 
 
 def matches_all(terms: Iterable[AffinityTerm], namespace: str, labels: Mapping[str, str]) -> bool:
-    """Whether a pod matches every term; without terms no pod does."""
+    """Whether a pod matches every term; without terms none does."""
     found = False
     for term in terms:
         if not term.matches(namespace, labels, NO_LABELS):
@@ -94,7 +94,7 @@ def matches_all(terms: Iterable[AffinityTerm], namespace: str, labels: Mapping[s
 
 
 def with_namespaces(terms: tuple[AffinityTerm, ...], listers: Listers) -> tuple[AffinityTerm, ...]:
-    """The terms, with the namespaces that their selectors match now. An empty selector is kept: it matches all."""
+    """The terms with the namespaces that their selectors match now. An empty selector stays: it matches all."""
     return tuple(
         term
         if term.namespace_selector is None or not term.namespace_selector.requirements
@@ -146,6 +146,6 @@ def _satisfies_affinity(state: AffinityState, labels: Mapping[str, str]) -> bool
         return False
     if all(state.near[term.topology_key, labels[term.topology_key]] > 0 for term in state.affinity):
         return True
-    # The first of a series of pods with affinity to each other: only the pod itself matches so far.
+    # The first pod of a group with affinity to itself: no other pod matches yet.
     metadata = state.pod.metadata
     return not state.near and matches_all(state.affinity, metadata.namespace, metadata.labels)

@@ -1,4 +1,4 @@
-"""InterPodAffinity's preferences: of the pod for others, and of others for the pod; and when to try again.
+"""InterPodAffinity scores, for preferences of the pod and of existing pods, and its queueing hints.
 
 Mirrors: pkg/scheduler/framework/plugins/interpodaffinity scoring.go, plugin.go
 """
@@ -38,7 +38,7 @@ def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None
 
 
 def _topology_scores(cycle: CycleState) -> TopologyCounts:
-    """The weights of all preferences by the topology domain that they speak for."""
+    """The sum of preference weights per topology domain."""
     terms, metadata = cycle.info.terms, cycle.pod.metadata
     namespace_labels = cycle.listers.namespace_labels(metadata.namespace)
     own = [
@@ -111,7 +111,7 @@ def _all_match(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
 
 
 def is_schedulable_after_node_change(pod: Pod, event: ClusterEvent) -> bool:
-    """A node joins a domain that the pod must be in, or leaves one that it must not be in."""
+    """Whether a node joined a required domain, or left a forbidden one."""
     old, new = event.old_node, event.new_node
     if new is None:
         return False

@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods that must be spread evenly over topology domains (DoNotSchedule).
+"""PodTopologySpread: required spreading over topology domains (DoNotSchedule).
 
 Mirrors: pkg/scheduler/framework/plugins/podtopologyspread/filtering.go
 """
@@ -27,7 +27,7 @@ _NO_LABEL = Status(NAME, (LABEL_MISSING,), unresolvable=True)
 
 
 class SpreadState(PluginState):
-    """For each constraint: matching pods by the value of its label."""
+    """The number of matching pods per constraint and label value."""
 
     def __init__(self, pod: Pod, constraints: Constraints, counts: list[dict[str, int]], gates: FeatureGates) -> None:
         self.pod = pod
@@ -72,7 +72,7 @@ def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
         value = node.labels.get(constraint.topology_key)
         if value is None:
             return _NO_LABEL
-        # With too few domains the emptiest one counts as empty. Without any, no skew is too large.
+        # With too few domains, the minimum is 0. Without any domain, every skew is allowed.
         if len(counts) < constraint.min_domains:
             lowest = 0
         elif counts:

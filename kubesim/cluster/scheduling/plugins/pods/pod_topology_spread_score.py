@@ -1,4 +1,4 @@
-"""PodTopologySpread's preferences (ScheduleAnyway, and the defaults of every pod); and when to try again.
+"""PodTopologySpread scores (ScheduleAnyway, and the default constraints), and its queueing hints.
 
 Mirrors: pkg/scheduler/framework/plugins/podtopologyspread scoring.go, plugin.go
 """
@@ -25,13 +25,13 @@ from kubesim.cluster.scheduling.plugins.pods.spread_constraints import (
 
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None:
-    """Fewer matching pods in the domains of a node are better."""
+    """Higher with fewer matching pods in the node's domains."""
     pod = cycle.pod
     has_own = bool(pod.spec.topology_spread_constraints)
     constraints = spread_constraints(pod, SCHEDULE_ANYWAY) if has_own else default_constraints(pod, cycle.listers)
     if not constraints:
         return None
-    # With constraints of its own only nodes with all labels count; by default a zone may be missing.
+    # The pod's own constraints need nodes with all labels; the default ones tolerate a missing zone.
     ignored = {state.name for state in nodes if has_own and not has_all_keys(state.labels, constraints)}
     candidates = [state for state in nodes if state.name not in ignored]
     counts = _counts(cycle, candidates, constraints, all_keys=has_own)
@@ -46,7 +46,7 @@ def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None
 def _counts(
     cycle: CycleState, candidates: Sequence[NodeState], constraints: Constraints, *, all_keys: bool
 ) -> list[dict[str, int]]:
-    """Matching pods by the values of each label that candidates have; host names are counted node by node."""
+    """The number of matching pods per label value of the candidates; host names are counted per node."""
     counts: list[dict[str, int]] = [
         {} if each.topology_key == HOSTNAME else {s.labels.get(each.topology_key, ""): 0 for s in candidates}
         for each in constraints
@@ -96,7 +96,7 @@ def _normalized(nodes: Sequence[NodeState], raw: dict[str, int]) -> Sequence[int
 
 
 def is_schedulable_after_pod_change(pod: Pod, event: ClusterEvent) -> bool:
-    """A pod that the constraints count was added, removed or relabelled."""
+    """Whether a pod that the constraints count was added, removed or relabelled."""
     old, new = event.old_pod, event.new_pod
     if any(each is not None and not _is_involved(each, pod) for each in (old, new)):
         return False
@@ -124,7 +124,7 @@ def _is_involved(changed: Pod, pod: Pod) -> bool:
 
 
 def is_schedulable_after_node_change(pod: Pod, event: ClusterEvent) -> bool:
-    """The node joins or leaves the domains, moves between them, or its taints change."""
+    """Whether a node joined, left or changed a domain, or its taints changed."""
     old, new = event.old_node, event.new_node
     constraints = spread_constraints(pod, DO_NOT_SCHEDULE)
     was_in = old is not None and has_all_keys(old.metadata.labels, constraints)

@@ -1,4 +1,4 @@
-"""Topology spread constraints of a pod, with their selectors parsed; those that every pod has by default.
+"""Topology spread constraints of a pod with parsed selectors, and the default constraints.
 
 Mirrors: pkg/scheduler/framework/plugins/podtopologyspread/common.go; plugins/helper/spread.go DefaultSelector
 """
@@ -26,7 +26,7 @@ _HONOR = "Honor"
 
 @value_object
 class SpreadConstraint:
-    """Matching pods per value of a label may differ by this many."""
+    """The maximum difference (skew) of matching pods between values of a label."""
 
     max_skew: int
     topology_key: str
@@ -36,7 +36,7 @@ class SpreadConstraint:
     honors_taints: bool = False
 
     def includes(self, pod: Pod, node: Node, gates: FeatureGates = DEFAULT_GATES) -> bool:
-        """Whether pods are spread over this node."""
+        """Whether the constraint counts this node."""
         if self.honors_affinity and not matches_node_affinity(pod, node.metadata.name, node.metadata.labels):
             return False
         return not self.honors_taints or untolerated_taint(pod, node, gates) is None
@@ -46,7 +46,7 @@ Constraints = tuple[SpreadConstraint, ...]
 
 
 def spread_constraints(pod: Pod, action: str) -> Constraints:
-    """Those of the pod itself with this `whenUnsatisfiable`."""
+    """The pod's own constraints with this `whenUnsatisfiable`."""
     return tuple(
         _constraint(pod, each)
         for each in pod.spec.topology_spread_constraints
@@ -71,7 +71,7 @@ def _constraint(pod: Pod, constraint: Mapping[str, Any]) -> SpreadConstraint:
 
 
 def default_constraints(pod: Pod, listers: Listers) -> Constraints:
-    """Pods of one service, ReplicaSet or StatefulSet prefer to be spread over nodes and zones."""
+    """Pods of one Service, ReplicaSet or StatefulSet prefer different nodes and zones."""
     selector = default_selector(pod, listers)
     if not selector.requirements:
         return ()
@@ -79,7 +79,7 @@ def default_constraints(pod: Pod, listers: Listers) -> Constraints:
 
 
 def default_selector(pod: Pod, listers: Listers) -> LabelSelector:
-    """What the services and the owner of a pod select together."""
+    """The combined selectors of the pod's Services and owner."""
     labels: dict[str, str] = {}
     for service in listers.services_of(pod):
         labels.update(service.spec.selector)

@@ -1,1 +1,1 @@
-"""Plugins about a pod's claims and volumes."""
+"""Plugins for a pod's claims and volumes."""

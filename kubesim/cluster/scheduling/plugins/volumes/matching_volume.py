@@ -1,4 +1,4 @@
-"""Which of the persistent volumes suits a claim on a node: the smallest that is large enough.
+"""Finds the persistent volume for a claim on a node: the smallest that is large enough.
 
 Mirrors: component-helpers/storage/volume/pv_helpers.go FindMatchingVolume, GetBindVolumeToClaim
 """
@@ -19,7 +19,7 @@ from kubesim.cluster.store.selectors import selector_from
 def find_matching_volume(
     claim: ApiObject, volumes: Iterable[ApiObject], labels: Mapping[str, str], excluded: Container[str]
 ) -> ApiObject | None:
-    """The volume for the claim on a node with these labels; one that is bound to it already takes precedence."""
+    """The volume for the claim on a node with these labels; a volume already bound to the claim takes precedence."""
     smallest: ApiObject | None = None
     for volume in volumes:
         if volume.metadata.name in excluded or not _can_hold(claim, volume):
@@ -61,7 +61,7 @@ def _is_free_and_alike(claim: ApiObject, volume: ApiObject) -> bool:
 
 
 def is_bound_to_claim(volume: ApiObject, claim: ApiObject) -> bool:
-    """Whether the volume names this claim; a reference without uid is enough."""
+    """Whether the volume's claimRef is this claim; a reference without uid suffices."""
     reference, metadata = field(volume, "spec").get("claimRef"), claim.metadata
     return (
         reference is not None
@@ -86,7 +86,7 @@ def request_of(claim: ApiObject) -> Quantity:
 
 
 def bound_to_claim(volume: ApiObject, claim: ApiObject) -> ApiObject:
-    """The volume with a reference to the claim, marked as not written by a user."""
+    """The volume with a claimRef, annotated as set by a controller."""
     metadata, spec = claim.metadata, field(volume, "spec")
     reference = spec.get("claimRef") or {}
     annotations = volume.metadata.annotations

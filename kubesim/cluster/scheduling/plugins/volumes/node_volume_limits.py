@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: no more volumes of a CSI driver on a node than its CSINode allows.
+"""NodeVolumeLimits: limits the volumes of a CSI driver on a node to the number in its CSINode.
 
 Mirrors: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go
 """
@@ -44,14 +44,14 @@ def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
 
 
 def volume_limits(csi_node: ApiObject | None) -> dict[str, int]:
-    """How many volumes the node may have, by driver; a driver that does not exist has no limit."""
+    """The maximum number of volumes per driver; an unknown driver has no limit."""
     drivers = () if csi_node is None else field(csi_node, "spec").get("drivers") or ()
     counted = ((driver.get("name", ""), (driver.get("allocatable") or {}).get("count")) for driver in drivers)
     return {name: count for name, count in counted if count is not None}
 
 
 def _csi_volumes(pod: Pod, listers: Listers) -> Iterator[CsiVolume]:
-    """The volumes of a pod that count; one that does not exist yet counts for the driver of its class."""
+    """The counted volumes of a pod. A volume that does not exist yet counts for the driver of its class."""
     for each in pod_claims(pod):
         claim = listers.claim(pod.metadata.namespace, each.name)
         if claim is None:

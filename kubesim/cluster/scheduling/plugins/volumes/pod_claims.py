@@ -1,4 +1,4 @@
-"""The claims that a pod uses: those that it names, and those that are made for its generic ephemeral volumes.
+"""The claims of a pod: those it names, and those of its generic ephemeral volumes.
 
 Mirrors: component-helpers/storage/ephemeral/ephemeral.go; component-helpers/storage/volume/helpers.go
 """
@@ -22,7 +22,7 @@ _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 @value_object
 class PodClaim:
-    """The name of a claim; `ephemeral`: it is made for a volume of the pod and belongs to it."""
+    """A claim's name. `ephemeral`: it is generated for a volume of the pod, which owns it."""
 
     name: str
     ephemeral: bool = False
@@ -43,7 +43,7 @@ def uses_claim(pod: Pod, claim: ApiObject) -> bool:
 
 
 def why_not_for_pod(pod: Pod, claim: ApiObject) -> str:
-    """Why a claim that has the name of an ephemeral volume's is not that of this pod, or nothing."""
+    """Why an existing claim cannot serve an ephemeral volume of the pod; empty if it can."""
     if any(owner.controller and owner.uid == pod.metadata.uid for owner in claim.metadata.owner_references):
         return ""
     named = f"{claim.metadata.namespace}/{claim.metadata.name}"
@@ -55,7 +55,7 @@ def not_found(name: str) -> str:
 
 
 def claim_class(claim: ApiObject) -> str:
-    """The deprecated annotation takes precedence, as upstream."""
+    """The class of a claim; the deprecated annotation takes precedence, as upstream."""
     old: str | None = claim.metadata.annotations.get(_OLD_CLASS)
     return old if old is not None else field(claim, "spec").get("storageClassName") or ""
 

@@ -1,6 +1,6 @@
-"""VolumeBinding: claims are bound to volumes that the node can reach, or wait and get their volume with the pod.
+"""VolumeBinding: bound claims need a node that can access their volumes; others are bound with the pod.
 
-A claim that waits for its first consumer gets a volume that exists, or one that is provisioned for the chosen node.
+A claim that waits for its first consumer gets an existing volume, or one provisioned for the selected node.
 
 Mirrors: pkg/scheduler/framework/plugins/volumebinding volume_binding.go, binder.go
 """
@@ -48,7 +48,7 @@ VOLUME_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-e
 
 @value_object
 class PodVolumes:
-    """What the claims of a pod need on a node: volumes to bind, and claims to provision for."""
+    """The volumes to bind, and the claims to provision, for a pod on a node."""
 
     static: tuple[tuple[ApiObject, ApiObject], ...] = ()  # volume and claim
     dynamic: tuple[ApiObject, ...] = ()
@@ -57,7 +57,7 @@ class PodVolumes:
 class _State(PluginState):
     def __init__(self, bound: list[ApiObject], unbound: list[ApiObject]) -> None:
         self.bound = bound
-        self.unbound = unbound  # they wait for their first consumer
+        self.unbound = unbound  # claims that wait for their first consumer
 
 
 def pre_filter(cycle: CycleState) -> PluginState | Status | None:
@@ -100,7 +100,7 @@ def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
 
 
 def find_pod_volumes(cycle: CycleState, node: NodeState) -> PodVolumes | tuple[str, ...]:
-    """What the claims need on this node, or why the node cannot serve them."""
+    """The bindings that the claims need on this node, or the reason why the node cannot serve them."""
     state = cycle.states.get(NAME)
     if not isinstance(state, _State):
         return PodVolumes()
@@ -116,7 +116,7 @@ def find_pod_volumes(cycle: CycleState, node: NodeState) -> PodVolumes | tuple[s
     found = _volumes_for(state.unbound, node, cycle.listers)
     if isinstance(found, str):
         reasons.append(found)
-        # In upstream's order: the missing volume comes last.
+        # In upstream's order, with the missing volume last.
         reasons.sort(key=(NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_NOT_EXIST).index)
     return tuple(reasons) if isinstance(found, str) or reasons else found
 
@@ -158,7 +158,7 @@ def _why_not_provisioned(claim: ApiObject, labels: Mapping[str, str], listers: L
 
 
 def _is_allowed(storage_class: ApiObject, labels: Mapping[str, str]) -> bool:
-    """Whether the class allows volumes for a node with these labels; an empty term allows none."""
+    """Whether the class allows nodes with these labels; an empty term allows none."""
     terms = storage_class.extra.get("allowedTopologies") or ()
     if not terms:
         return True
@@ -172,7 +172,7 @@ def _is_allowed(storage_class: ApiObject, labels: Mapping[str, str]) -> bool:
 def _has_enough_capacity(
     claim: ApiObject, storage_class: ApiObject, provisioner: str, labels: Mapping[str, str], listers: Listers
 ) -> bool:
-    """Capacity is requested only from drivers that report it."""
+    """Whether the capacity suffices. Only drivers that report it are checked."""
     driver = listers.csi_driver(provisioner)
     if driver is None or not field(driver, "spec").get("storageCapacity"):
         return True

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: a ReadWriteOncePod claim has one pod; one disk is not written from two pods of a node.
+"""VolumeRestrictions: one pod per ReadWriteOncePod claim, and one writer per disk on a node.
 
 Mirrors: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go
 """
@@ -27,7 +27,7 @@ _DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
 
 
 class _State(PluginState):
-    """The pod's ReadWriteOncePod claims, and how many of them other pods use."""
+    """The pod's ReadWriteOncePod claims, and the number of conflicts with other pods."""
 
     def __init__(self, namespace: str, claims: frozenset[str], conflicts: int) -> None:
         self.namespace = namespace
@@ -69,7 +69,7 @@ def _conflict(pod: Pod, other: Pod) -> bool:
 
 
 def _is_same_disk(volume: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether both are the same disk and not both are read-only."""
+    """Whether both are the same disk and at least one is writable."""
     for kind in _DISKS:
         mine, theirs = volume.get(kind), other.get(kind)
         if mine is None or theirs is None:

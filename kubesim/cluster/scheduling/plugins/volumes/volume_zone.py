@@ -1,4 +1,4 @@
-"""VolumeZone: a bound volume with zone or region labels can be used from nodes of that zone or region.
+"""VolumeZone: a bound volume with zone or region labels requires a node of that zone or region.
 
 Mirrors: pkg/scheduler/framework/plugins/volumezone/volume_zone.go
 """
@@ -20,7 +20,7 @@ from kubesim.cluster.scheduling.plugins.volumes.pod_claims import (
 
 NAME = "VolumeZone"
 CONFLICT = "node(s) had no available volume zone"
-# The names of old times, and what they are called now.
+# Deprecated labels and their replacements.
 _LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -30,7 +30,7 @@ _LABELS = {
 
 
 class _State(PluginState):
-    """Labels and the values that they may have."""
+    """Zone and region labels with their allowed values."""
 
     def __init__(self, topologies: list[tuple[str, frozenset[str]]]) -> None:
         self.topologies = topologies
@@ -44,7 +44,7 @@ def pre_filter(cycle: CycleState) -> PluginState | Status | None:
             return Status(NAME, (not_found(name),), unresolvable=True)
         bound = volume_name(claim)
         if not bound:
-            continue  # it waits for its first consumer: VolumeBinding refuses all others
+            continue  # it waits for its first consumer; VolumeBinding rejects all others
         volume = cycle.listers.volume(bound)
         if volume is None:
             return Status(NAME, (f'persistentvolume "{bound}" not found',), unresolvable=True)
@@ -60,7 +60,7 @@ def _topologies(volume: ApiObject) -> list[tuple[str, frozenset[str]]]:
 def filter_node(cycle: CycleState, node: NodeState) -> Status | None:
     labels = node.labels
     if not any(key in labels for key in _LABELS):
-        return None  # a cluster of one zone has no such labels
+        return None  # a cluster with a single zone has no such labels
     state = cycle.states[NAME]
     assert isinstance(state, _State)
     for key, values in state.topologies:
@@ -78,7 +78,7 @@ def is_schedulable_after_claim_change(pod: Pod, event: ClusterEvent) -> bool:
 
 
 def is_schedulable_after_volume_change(_: Pod, event: ClusterEvent) -> bool:
-    """The volume is new, or its zone changed."""
+    """Whether the volume is new, or its zone changed."""
     return event.new is not None and (event.old is None or _topologies(event.old) != _topologies(event.new))
 
 

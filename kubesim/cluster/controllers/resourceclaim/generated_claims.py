@@ -20,7 +20,7 @@ TTL = 60 * MINUTE
 SIZE = 100
 
 
-class MadeClaims:
+class GeneratedClaims:
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
         self._made: list[tuple[int, ApiObject]] = []  # with the moment at which it is forgotten, oldest first

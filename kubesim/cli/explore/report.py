@@ -1,0 +1,133 @@
+"""What `kubesim explore` prints and writes: findings with their explanation, and the table of rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from kubesim.cli.output.terminal import safe, say
+from kubesim.cli.progress.corpora import CLEAR
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.explore.search.exploration import ExploreResult, Progress
+    from kubesim.explore.search.finding import Finding
+
+RESULT = "result.json"
+
+
+class ProgressLine:
+    """On a terminal: how far the search is."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal if terminal.isatty() else None
+
+    def show(self, progress: Progress) -> None:
+        if self._terminal is None:
+            return
+        budget = progress.budget
+        of = f"/{budget.runs}" if budget.runs is not None else ""
+        left = f", {max(0, budget.seconds - progress.seconds):.0f} s left" if budget.seconds is not None else ""
+        rate = progress.runs / progress.seconds if progress.seconds else 0.0
+        found = f"{progress.findings} finding{'' if progress.findings == 1 else 's'}"
+        text = f"{progress.runs}{of} runs, {rate:.0f}/s, {progress.rules} rules, {found}{left}"
+        self._terminal.write(f"{CLEAR}{safe(text)}")
+        self._terminal.flush()
+
+    def clear(self) -> None:
+        if self._terminal is not None:
+            self._terminal.write(CLEAR)
+            self._terminal.flush()
+
+
+def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
+    """A scenario for each finding, with its explanation beside it, and all of the result as JSON."""
+    from kubesim.explore.scenario_file import file_name, file_text
+
+    files = []
+    try:
+        if result.findings:
+            directory.mkdir(parents=True, exist_ok=True)
+        for number, finding in enumerate(result.findings, start=1):
+            path = directory / file_name(finding, number)
+            path.write_text(file_text(finding, path.name), encoding="utf-8")
+            path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
+            files.append(path)
+        if result.findings:
+            (directory / RESULT).write_text(json.dumps(as_json(result, files), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--output {directory}: {error.strerror}") from None
+    return files
+
+
+def explanation(finding: Finding) -> Iterator[str]:
+    """What went wrong, and the run beside that of the scenario without the faults."""
+    from kubesim.cli.diff_runs import Side, difference_of, play
+    from kubesim.cli.output.difference import page
+
+    problem, run = finding.problem, finding.run
+    yield finding.title
+    yield f"{problem.rule}: {problem.text}"
+    yield from (f"  {line}" for line in problem.story)
+    if not finding.choices:
+        return
+    yield ""
+    sides = [("without", ()), ("with", finding.choices)]
+    try:
+        played = [
+            play(run.subject.played(choices), Side(label, None, run.subject.seed, None), None)
+            for label, choices in sides
+        ]
+    except Exception as error:  # the finding itself: the run does not reach its end
+        yield f"The run with the faults ends with {type(error).__name__}: {error}"
+        return
+    yield from page(difference_of(run.subject.name, *played))
+
+
+def print_result(result: ExploreResult, files: Sequence[Path], format: str) -> None:
+    if format == "json":
+        print(json.dumps(as_json(result, files), indent=2))
+        return
+    say(*_lines(result, files))
+
+
+def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
+    for number, (finding, path) in enumerate(zip(result.findings, files, strict=True), start=1):
+        yield f"{number}. {finding.title}"
+        yield f"   {finding.problem.text}"
+        times = f"in {finding.count} run{'' if finding.count == 1 else 's'}"
+        yield f"   {times}; kubesim run {path}"
+        yield ""
+    yield summary(result)
+
+
+def summary(result: ExploreResult) -> str:
+    found = len(result.findings)
+    rate = (result.runs + result.shrinking) / result.seconds if result.seconds else 0.0
+    what = f"{found} finding{'' if found == 1 else 's'}" if found else "nothing found"
+    more = f" and {result.shrinking} to shrink" if result.shrinking else ""
+    twice = f"{result.checked} played twice" if result.checked else "none played twice"
+    ended = "interrupted: " if result.interrupted else ""
+    speed = f"{result.seconds:.0f} s, {rate:.0f} runs/s"
+    return f"{ended}{what}; {result.runs} runs{more} in {speed}; {len(result.rules)} rules reached; {twice}"
+
+
+def as_json(result: ExploreResult, files: Sequence[Path]) -> dict[str, Any]:
+    findings = [{**finding.to_json(), "file": str(path)} for finding, path in zip(result.findings, files, strict=True)]
+    return {
+        "scenario": result.subject.name,
+        "profile": result.subject.scenario().spec.profile,
+        "runs": result.runs,
+        "shrinking": result.shrinking,
+        "playedTwice": result.checked,
+        "singles": result.singles,
+        "lost": result.lost,
+        "seconds": round(result.seconds, 3),
+        "jobs": result.jobs,
+        "interrupted": result.interrupted,
+        "findings": findings,
+        "rules": result.rules,
+        "growth": [list(each) for each in result.growth],
+    }

@@ -1,0 +1,1 @@
+"""What the body of a request says: an object to store, or a patch of one."""

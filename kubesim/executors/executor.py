@@ -1,0 +1,47 @@
+"""`Executor`: runs tasks that are pure functions, and yields their results as they come.
+
+A task is a value object that can be pickled and called without arguments. It carries all that its result depends on, so
+it can run in any process, on any machine, and more than once. Implementations differ in where the tasks run, never in
+the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from kubesim.values import value_object
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Task(Protocol[T_co]):
+    """A picklable call without arguments. It must not raise for what its input causes: that is part of its result."""
+
+    def __call__(self) -> T_co: ...
+
+
+@value_object
+class Lost:
+    """A task without a result, because its process died or took too long."""
+
+    why: str
+
+
+class Executor(Protocol):
+    """Runs tasks in any order, each at least once, and yields exactly one result for each.
+
+    - `results` yields the number of a task in `tasks`, and its result, as soon as there is one. It may be called again
+      after it is exhausted; the tasks of one call run before those of the next.
+    - A task whose worker is lost is repeated elsewhere, or yields `Lost` if that happens again.
+    - Closing the iterator early, as a KeyboardInterrupt does, ends the tasks in progress.
+    """
+
+    jobs: int  # how many tasks run at the same time, for progress
+
+    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]: ...
+
+    def close(self) -> None:
+        """Free the workers."""
+        ...

@@ -1,0 +1,41 @@
+"""The decision rules that a run reached: the reasons in its records, without names, numbers and ids."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from kubesim.trace.records import EventRecorded, Record
+
+_DRAWN = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12,}\b|\"[^\"]*\"|\b[\w.]+/[\w./:-]+"
+    r"|\d+(?:\.\d+)*(?:µs|[a-z]{1,2}\b)?"
+)
+
+
+class CoverageSink:
+    """Collects the distinct reasons of a run."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+
+    def record(self, record: Record) -> None:
+        if record.why:
+            self._seen.add((record.KIND, record.why))
+        elif isinstance(record, EventRecorded):
+            self._seen.add((record.KIND, record.reason))
+
+    def rules(self, names: frozenset[str]) -> frozenset[str]:
+        """The rules that were reached; `names` are those of pods and containers."""
+        return frozenset(rule for kind, why in self._seen for rule in _rules(kind, why, names))
+
+
+@lru_cache(maxsize=20_000)
+def _rules(kind: str, why: str, names: frozenset[str]) -> tuple[str, ...]:
+    return tuple(f"{kind}: {general(part, names)}" for part in why.split("; "))
+
+
+def general(text: str, names: frozenset[str] = frozenset()) -> str:
+    """The text without these names, without numbers and ids."""
+    words = _DRAWN.sub("#", text).split(" ")
+    return " ".join("_" if word.strip(",.:") in names else word for word in words)

@@ -1,0 +1,113 @@
+"""One run: a pure function of subject, seed and choices, whose outcome can be sent to another process.
+
+`Run` is a task of an executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from traceback import extract_tb
+
+from kubesim.app import Trial, run_scenario
+from kubesim.clock.garbage import collected_rarely
+from kubesim.errors import Deadlock
+from kubesim.explore.choice import Choice
+from kubesim.explore.coverage import CoverageSink, general
+from kubesim.explore.points import Point, points_of
+from kubesim.explore.subject import Subject, names_in
+from kubesim.scenario.ending.result import RunResult
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.operations.names import OPERATIONS
+from kubesim.trace import HashSink, MemorySink, Sink
+from kubesim.values import value_object
+
+OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
+
+
+@value_object
+class Problem:
+    """What no fault may cause. Problems with the same rule and key count as one."""
+
+    rule: str  # `invariant init-order`, `no convergence`, `deadlock`, `TypeError in compute_pod_actions`
+    text: str  # in words, with the moment
+    key: str = ""  # the text without names and numbers
+    pod: str = ""
+    at: int | None = None  # microseconds after the start
+    story: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        return self.rule, self.key
+
+
+@value_object
+class RunOutcome:
+    """What came of a run. `points` only if they were requested."""
+
+    trace_hash: str
+    duration: int = 0
+    rules: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    points: tuple[Point, ...] = ()
+
+
+@value_object
+class Run:
+    """A task: the subject with choices. With `observed` its outcome has the points of its trace."""
+
+    subject: Subject
+    choices: tuple[Choice, ...] = ()
+    observed: bool = False
+
+    def __call__(self) -> RunOutcome:
+        scenario = self.subject.played(self.choices)
+        trace, hashed, coverage = MemorySink(details=True), HashSink(), CoverageSink()
+        sinks: list[Sink] = [hashed, coverage, *([trace] if self.observed else [])]
+        try:
+            result = play(scenario, self.subject.seed, *sinks, observed=self.observed)
+        except Deadlock as error:
+            return RunOutcome(hashed.hexdigest(), problems=(Problem("deadlock", str(error), general(str(error))),))
+        except Exception as error:  # a defect of kubesim is what exploring looks for
+            return RunOutcome(hashed.hexdigest(), problems=(defect(error),))
+        names = names_of(result) | names_in(self.subject)
+        return RunOutcome(
+            trace_hash=hashed.hexdigest(),
+            duration=result.duration,
+            rules=coverage.rules(names),
+            problems=tuple(problems_of(result, names)),
+            points=points_of(trace.records) if self.observed else (),
+        )
+
+
+def play(scenario: Scenario, seed: int | None, *sinks: Sink, observed: bool = False) -> RunResult:
+    """The run of an outcome, with these sinks."""
+    trial = Trial(scenario.gates, observed=OBSERVED if observed else ())
+    with collected_rarely():
+        return run_scenario(scenario, seed=seed, sinks=sinks, trial=trial)
+
+
+def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
+    for failure in result.failures:
+        if failure.kind == "invariant":
+            rule = f"invariant {failure.text.partition(':')[0]}"
+            why = failure.why.rpartition(", at ")[0]
+            yield Problem(rule, failure.why, general(why, names), failure.pod, failure.at, failure.records)
+        elif failure.kind == "expectation":
+            key = f"{failure.text} line {failure.line}"
+            yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
+        elif failure.kind == "convergence":
+            key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
+            yield Problem("no convergence", failure.sentence, key, failure.pod, failure.at, failure.records)
+
+
+def defect(error: Exception) -> Problem:
+    """A crash of kubesim, by its place."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if "kubesim" in frame.filename]
+    frame = frames[-1] if frames else extract_tb(error.__traceback__)[-1]
+    file = frame.filename.rpartition("kubesim/")[2]
+    return Problem(f"{type(error).__name__} in {frame.name}", f"{error} ({file}:{frame.lineno})", file)
+
+
+def names_of(result: RunResult) -> frozenset[str]:
+    """Names of pods, which are no part of a rule."""
+    return frozenset(word for pod in result.phases for word in (pod, pod.rpartition("/")[2]))

@@ -1,0 +1,1 @@
+"""CRI's server: a simulated runtime answers the calls of a kubelet, crictl or critest as containerd does."""

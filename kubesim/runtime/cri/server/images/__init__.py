@@ -1,0 +1,1 @@
+"""Images of the served runtime: their identity, and the calls of ImageService."""
