@@ -68,6 +68,7 @@ class CriRuntime:
         self._sandboxes: dict[str, SandboxInfo] = {}  # as last listed, by id
         self._containers: dict[str, ContainerInfo] = {}
         self._sandbox_of: dict[str, str] = {}  # by the id of a container
+        self._uids: dict[str, str] = {}  # of pods, by the id of a sandbox or container
         self._pulled: set[str] = set()  # ids of images that were pulled here
 
     async def _call(self, name: str, request: Any, timeout: int | None = None) -> Any:
@@ -89,6 +90,10 @@ class CriRuntime:
 
     def _compare(self, old: Mapping[str, Info], new: Mapping[str, Info]) -> None:
         """Report the pods of everything that came, went or changed from one listing to the next."""
+        for identifier in old.keys() - new.keys():
+            self._uids.pop(identifier, None)
+            self._sandbox_of.pop(identifier, None)
+        self._uids.update((identifier, info.pod_uid) for identifier, info in new.items())
         uids = [info.pod_uid for identifier, info in old.items() if identifier not in new]
         uids += [info.pod_uid for identifier, info in new.items() if old.get(identifier) != info]
         self._changed(uids)
@@ -102,8 +107,12 @@ class CriRuntime:
         identifier: str = answer.pod_sandbox_id
         if not identifier:
             raise RuntimeCallError("PodSandboxID is not set for sandbox")
-        self._changed([config.pod.metadata.uid])
+        self._made(identifier, config.pod)
         return identifier
+
+    def _made(self, identifier: str, pod: Pod) -> None:
+        self._uids[identifier] = pod.metadata.uid
+        self._changed([pod.metadata.uid])
 
     def _sandbox_config(self, config: SandboxConfig) -> pb.PodSandboxConfig:
         host = self.host
@@ -112,11 +121,11 @@ class CriRuntime:
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         await self._call("StopPodSandbox", pb.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
-        self._changed(self._uid_of_sandbox(sandbox_id))
+        self._changed(self._uid_of(sandbox_id))
 
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
         await self._remove("RemovePodSandbox", pb.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
-        self._changed(self._uid_of_sandbox(sandbox_id))
+        self._changed(self._uid_of(sandbox_id))
 
     async def _remove(self, name: str, request: Any) -> None:
         """A runtime may answer that the object is gone already."""
@@ -126,9 +135,9 @@ class CriRuntime:
             if not is_gone(error):
                 raise
 
-    def _uid_of_sandbox(self, sandbox_id: str) -> list[str]:
-        known = self._sandboxes.get(sandbox_id)
-        return [] if known is None else [known.pod_uid]
+    def _uid_of(self, identifier: str) -> list[str]:
+        """Of the pod that a sandbox or container belongs to, if that is known."""
+        return [self._uids[identifier]] if identifier in self._uids else []
 
     async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
         answer = await self._call("PodSandboxStatus", pb.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id))
@@ -163,7 +172,7 @@ class CriRuntime:
         if not identifier:
             raise RuntimeCallError("ContainerId is not set for container")
         self._sandbox_of[identifier] = sandbox_id
-        self._changed([sandbox.pod.metadata.uid])
+        self._made(identifier, sandbox.pod)
         return identifier
 
     async def start_container(self, container_id: str) -> None:
@@ -177,12 +186,7 @@ class CriRuntime:
 
     async def remove_container(self, container_id: str) -> None:
         await self._remove("RemoveContainer", pb.RemoveContainerRequest(container_id=container_id))
-        self._sandbox_of.pop(container_id, None)
         self._changed(self._uid_of(container_id))
-
-    def _uid_of(self, container_id: str) -> list[str]:
-        known = self._containers.get(container_id)
-        return [] if known is None else [known.pod_uid]
 
     async def container_status(self, container_id: str) -> ContainerInfo:
         answer = await self._call("ContainerStatus", pb.ContainerStatusRequest(container_id=container_id))
