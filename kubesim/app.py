@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.wall import wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
@@ -45,6 +46,7 @@ from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
+from kubesim.scenario.runtimes.paced import LEAD, checked_plugin, pace_of, start_of, started
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
@@ -56,9 +58,9 @@ if TYPE_CHECKING:
     from kubesim.runtime.containerd.leaks.leftovers import Leak
     from kubesim.scenario.faults.interceptor import Interceptor
     from kubesim.scenario.language.step_items import Step
+    from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 DEFAULT_LATENCIES = Latencies()
-LEAD = 60 * SECOND  # the nodes run for a minute before the scenario's first step
 
 
 @value_object
@@ -101,17 +103,26 @@ def run_scenario(
     speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
     stopped: list[RunResult] = []
 
-    async def main(real: CniNodes | None) -> RunResult:
-        async with TaskSet() as tasks:
+    async def main(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
+        async with started(plugin), TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(
-                scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial, measured=measured
+                scenario,
+                chosen,
+                tasks,
+                sinks,
+                real=real,
+                plugin=plugin,
+                live=_live_node(spec),
+                start=start_of(plugin),
+                trial=trial,
+                measured=measured,
             )
             simulation.report_progress(on_progress)
             if serve is not None:
                 await serve.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
             try:
-                result: RunResult = await tasks.run_until(simulation.run(until, speed))
+                result: RunResult = await tasks.run_until(simulation.run(until, pace_of(plugin, speed)))
             finally:
                 if simulation.result_so_far is not None:
                     stopped.append(simulation.result_so_far)
@@ -120,30 +131,35 @@ def run_scenario(
                 await serve.end()
             return result
 
-    def play(real: CniNodes | None) -> RunResult:
+    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
         try:
-            return run_virtual(main, real)
+            return run_virtual(main, real, plugin)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(spec, host_state, play)
+    result = with_real_nodes(spec, host_state, speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
-def with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
-    """Run with real nodes if the runtime needs them; they are created and removed together."""
-    left: list[Leak] = []
+def with_real_nodes(
+    spec: Spec, host_state: str, speed: float, play: Callable[[CniNodes | None, RuntimePlugin | None], RunResult]
+) -> RunResult:
+    """Run with real nodes or a runtime plugin if the runtime needs them; they are created and removed together."""
+    left: list[Leak | str] = []
     with interrupts_postponed():
         real = cni_nodes(spec, host_state) if spec.runtime == "cni" else None
+        plugin = checked_plugin(spec, speed)
         try:
-            result = play(real)
+            result = play(real, plugin)
         finally:
             if real is not None:
-                left = real.close()
+                left += real.close()
+            if plugin is not None:
+                left += plugin.close()
     return replace(result, left_behind=tuple(left)) if left else result
 
 
@@ -190,6 +206,7 @@ class Simulation:
         *,
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
+        plugin: RuntimePlugin | None = None,
         live: LiveNode | None = None,
         start: int | None = VIRTUAL_START - LEAD,
         trial: Trial | None = None,
@@ -201,6 +218,9 @@ class Simulation:
         self._trial = trial or Trial(scenario.gates)
         self.gates = self._trial.gates
         self.clock = LoopClock(start)
+        self._plugin = plugin
+        if plugin is not None and plugin.real_time and self.clock.virtual is not None:
+            self.clock.virtual.skips_idle_ticks = False  # what happens in real containers is seen only by looking
         self._story_start = self.clock.now() + LEAD
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
@@ -219,16 +239,22 @@ class Simulation:
         self.interceptor = self.make_interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
-        context = self._node_context(latencies, real, live)
+        context = self._node_context(latencies, real, plugin, live)
         start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
 
     def make_store(self) -> Store:
         """An empty in-memory API server."""
-        return Store(self.clock.now, random_uids(self.randomness))
+        return Store(self.clock.now, random_uids(self._uids()))
 
-    def _node_context(self, latencies: Latencies, real: CniNodes | None, live: LiveNode | None) -> NodeContext:
+    def _uids(self) -> Randomness:
+        """A real runtime may have sandboxes of another run with this seed: then no uid is the same again."""
+        return self.randomness if self._plugin is None else Randomness(int.from_bytes(urandom(6), "big"))
+
+    def _node_context(
+        self, latencies: Latencies, real: CniNodes | None, plugin: RuntimePlugin | None, live: LiveNode | None
+    ) -> NodeContext:
         """The objects that all nodes share."""
         return NodeContext(
             self.clock,
@@ -246,6 +272,7 @@ class Simulation:
             health=self.health,
             output=self.output,
             real=real,
+            plugin=plugin,
             live=live,
             interceptor=self.interceptor,
             dependencies=self.dependencies,
@@ -335,6 +362,8 @@ class Simulation:
         for node in self.nodes.values():
             node.start()
         await self.clock.sleep_until(self._story_start)
+        if self._plugin is not None and self._plugin.real_time:
+            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the minute before took real time, too
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
@@ -386,7 +415,7 @@ class Simulation:
             self.recorder.add(sink)
             getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():
-            if node.live is None:
+            if node.live is None and self._plugin is None:
                 node.runtime.trace_start_up()  # records the runtime's start, which was earlier
         self.effects.begin(self.scenario.spec)
         if self.interceptor is not None:

@@ -49,15 +49,16 @@ def expand_switches(arguments: Sequence[str]) -> list[str]:
 
 def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
     """The Overlay of the kubelet flags, and the host paths that a scenario may use."""
-    from kubesim.scenario.load.host_access import CNI, PLUGIN_DIR
+    from kubesim.scenario.load.host_access import CNI, CRI, PLUGIN_DIR, RUNTIME
     from kubesim.scenario.load.overlay import make_overlay
 
     texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
     base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
-    _, networks = runtime_flags.chosen(args)
+    runtime, networks, cri = runtime_flags.chosen(args)
     given = frozenset(CNI[name] for name in networks if name in CNI)
     if "dir" in networks.get("plugin", ()):
         given |= {PLUGIN_DIR}
+    given |= {CRI[name] for name in cri if name in CRI} | ({RUNTIME} if runtime else set())
     return replace(base, allow_host=args.allow_host, from_flags=given, profile=options.profile(args))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import Any, Final
 
 from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 from kubesim.linux.networks import NETWORKS
 
-RUNTIMES = ("simulated", "cni")
+BUNDLED: Final = ("simulated", "cni", "cri")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,17 +28,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the flags that do not affect the host."""
-    group = parser.add_argument_group(
-        "the container runtime", "These flags override the scenario. Containers are simulated with both runtimes."
-    )
+    """Add the flags that do not make the host itself a node."""
+    group = parser.add_argument_group("the container runtime", "These flags override the scenario.")
     group.add_argument(
         "--runtime",
-        type=options.one_of(RUNTIMES),
-        metavar="|".join(RUNTIMES),
-        help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root "
-        "(environment: KUBESIM_RUNTIME)",
+        type=_runtime,
+        metavar="|".join(BUNDLED),
+        help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root. cri: real "
+        "containers of a real runtime, in real time; needs root. Other distributions may bring more (environment: "
+        "KUBESIM_RUNTIME)",
     )
+    _add_cri(group)
     group.add_argument(
         "--cni-network", choices=NETWORKS, help="one of the bundled networks: bridge, dual-stack, ptp (default: bridge)"
     )
@@ -56,6 +56,34 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     _add_network_plugin(parser)
     return group
+
+
+def _add_cri(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--cri-endpoint",
+        metavar="unix://PATH",
+        help="with --runtime cri: the socket of the container runtime (environment: KUBESIM_CRI_ENDPOINT; "
+        "unix:///run/containerd/containerd.sock)",
+    )
+    group.add_argument(
+        "--cri-state",
+        metavar="DIR",
+        help="with --runtime cri: where volumes and logs are; a later run with the same directory finds its containers "
+        "(default: a new directory in the XDG state directory)",
+    )
+    group.add_argument(
+        "--keep",
+        action="store_true",
+        help="with --runtime cri: leave containers, volumes and logs at the end of the run",
+    )
+
+
+def _runtime(name: str) -> str:
+    from kubesim.scenario.runtimes.finding import unknown_runtime
+
+    if name not in BUNDLED and (problem := unknown_runtime(name)):
+        raise argparse.ArgumentTypeError(problem)
+    return name
 
 
 def _add_network_plugin(parser: argparse.ArgumentParser) -> None:
@@ -90,8 +118,8 @@ def node_state(given: str | None) -> str:
     return os.path.abspath(given or os.path.join(base, "kubesim", "node"))
 
 
-def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
-    """The selected runtime and pod network settings; None if no flag is given."""
+def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any], dict[str, Any]]:
+    """The selected runtime (None if no flag is given), and the settings of pod networks and of a real runtime."""
     given = {
         "network": args.cni_network,
         "conf_dir": args.cni_conf_dir or os.environ.get("KUBESIM_CNI_CONF_DIR"),
@@ -104,5 +132,14 @@ def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         "non_masquerade_cidr": args.non_masquerade_cidr,
     }
     given["plugin"] = {name: value for name, value in plugin.items() if value is not None}
-    runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", options.one_of(RUNTIMES))
-    return runtime, {name: value for name, value in given.items() if value}
+    runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", _runtime)
+    cri = {
+        "endpoint": args.cri_endpoint or os.environ.get("KUBESIM_CRI_ENDPOINT"),
+        "state": args.cri_state and os.path.abspath(args.cri_state),
+        "keep": args.keep,
+    }
+    return runtime, _given(given), _given(cri)
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value}

@@ -12,7 +12,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
-from kubesim.app import LEAD, Simulation
+from kubesim.app import Simulation
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.volumes.standard_class import remove_standard_class
 from kubesim.cluster.store.watches import WatchEvent
@@ -25,6 +25,7 @@ from kubesim.errors import ApiError
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.step_items import Drain
+from kubesim.scenario.runtimes.paced import LEAD
 
 RECORDED = (
     "Pod", "Service", "Event", "PersistentVolumeClaim", "PersistentVolume", "Node", "ReplicaSet", "Deployment",

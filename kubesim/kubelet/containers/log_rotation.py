@@ -14,9 +14,8 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import LoopClock
 from kubesim.concurrency import act_every
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.kuberuntime.labels import POD_NAME, POD_NAMESPACE
-from kubesim.runtime.kuberuntime.naming import POD_LOGS_ROOT
-from kubesim.runtime.protocol import ContainerInfo, Runtime
+from kubesim.runtime.kuberuntime.log_paths import log_path
+from kubesim.runtime.protocol import Runtime
 from kubesim.values import value_object
 
 COMPRESSED = ".gz"
@@ -83,11 +82,6 @@ class LogFiles(Protocol):
     def remove(self, file: str) -> None: ...
     def compress(self, file: str) -> None: ...
     def rename(self, file: str, new: str) -> None: ...
-
-
-def log_path(info: ContainerInfo) -> str:
-    pod = f"{info.labels.get(POD_NAMESPACE, '')}_{info.labels.get(POD_NAME, '')}_{info.pod_uid}"
-    return f"{POD_LOGS_ROOT}/{pod}/{info.log_path}"
 
 
 class ContainerLogManager:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import http.client
-import io
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.golang.file_errors import errno_text
 from kubesim.linux.private_node.holder_client import PrivateNode
+from kubesim.runtime.network.answers import parsed_answer
 from kubesim.runtime.network.node_network import (
     ConnectError,
     ConnectTimeout,
@@ -202,7 +201,7 @@ class Connection:
                     await asyncio.wait((reading, silence), return_when=asyncio.FIRST_COMPLETED)
                 if patient:
                     await reading
-                return _parsed(reading.result(), request.method) if reading.done() else None
+                return parsed_answer(reading.result(), request.method) if reading.done() else None
             except OSError:
                 return None
             finally:
@@ -247,23 +246,3 @@ async def _all_of(made: socket.socket) -> bytes:
     while part := await asyncio.get_running_loop().sock_recv(made, _MOST_BYTES):
         parts.append(part)
     return b"".join(parts)
-
-
-class _Received:
-    """Received data in the form that http.client reads."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, *_: Any) -> io.BytesIO:
-        return io.BytesIO(self._data)
-
-
-def _parsed(data: bytes, method: str) -> HttpAnswer | None:
-    response = http.client.HTTPResponse(_Received(data), method=method)  # type: ignore[arg-type]
-    try:
-        response.begin()
-        body = response.read()
-    except (http.client.HTTPException, OSError):
-        return None
-    return HttpAnswer(response.status, body.decode(errors="replace"), tuple(response.getheaders()))

@@ -61,9 +61,10 @@ class ContainerOutput:
         """The listener for one container's lines."""
         metadata = context.pod.metadata
         pod = f"{metadata.namespace}/{metadata.name}"
-        return partial(self._wrote, node, pod, metadata.uid, context.container.name)
+        return partial(self.wrote, node, pod, metadata.uid, context.container.name)
 
-    def _wrote(self, node: str, pod: str, uid: str, container: str, line: LogLine) -> None:
+    def wrote(self, node: str, pod: str, uid: str, container: str, line: LogLine) -> None:
+        """`pod` is its namespace and name."""
         tail = self.tails.get(pod)
         if tail is None:
             tail = self.tails[pod] = deque(maxlen=TAIL)

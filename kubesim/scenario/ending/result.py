@@ -32,7 +32,7 @@ class RunResult:
     without_effect: tuple[str, ...] = ()  # fields of the scenario without effect, one line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when all were idle
     metrics: str = ""  # Prometheus text of the kubelets that ran at the end, if requested
-    left_behind: tuple[Leak, ...] = ()  # resources on the host that a plugin did not remove
+    left_behind: tuple[Leak | str, ...] = ()  # resources on the host that a plugin or a runtime did not remove
 
     @property
     def ok(self) -> bool:

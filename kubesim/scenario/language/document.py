@@ -34,6 +34,7 @@ from kubesim.scenario.hardware.node_machine import (
     resource_manager_settings,
 )
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
+from kubesim.scenario.language.cri_items import CriItem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.nodes.node_items import (
@@ -61,6 +62,7 @@ from kubesim.scenario.language.strict import (
 )
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
+from kubesim.scenario.runtimes.finding import BUNDLED, unknown_runtime
 from kubesim.sources.modes import INCREMENTAL
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ else:
 API_VERSION = "kubesim.dev/v1alpha1"
 
 JsonObject = dict[str, Any]
+NO_SETTINGS: Mapping[str, Any] = {}
 
 
 class NodeItem(Strict):
@@ -186,13 +189,20 @@ def _invariants(value: Any) -> Any:
     return {} if value is True or value == "on" else value
 
 
+def _runtime(name: str) -> str:
+    if name not in BUNDLED and (problem := unknown_runtime(name)):
+        raise PydanticCustomError("runtime", "{problem}", {"problem": problem})
+    return name
+
+
 class Spec(Strict):
     nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
     )
     sources: Sources = defaults()
-    runtime: Literal["simulated", "cni"] = "simulated"
+    runtime: Annotated[str, AfterValidator(_runtime)] = "simulated"
     cni: CniItem = defaults()
+    cri: CriItem = defaults()
     profile: Annotated[Profile, BeforeValidator(_profile)] = Field(default=DEFAULT_PROFILE, validate_default=True)
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
@@ -412,13 +422,19 @@ class Scenario(Strict):
         changed.spec.gates_of(self.spec.profile)
         return changed
 
-    def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
-        """A copy with another runtime and settings of pod networks; None, and settings that are absent, change
-        nothing."""
+    def with_runtime(
+        self, runtime: str | None, cni: Mapping[str, Any], cri: Mapping[str, Any] = NO_SETTINGS
+    ) -> Scenario:
+        """A copy with another runtime, settings of pod networks and of a real runtime; None, and settings that are
+        absent, change nothing."""
         own, given = self.spec, dict(cni)
         if "plugin" in given:
             given["plugin"] = (own.cni.plugin or NetworkPluginItem()).model_copy(update=given["plugin"])
-        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=given)}
+        update = {
+            "runtime": runtime or own.runtime,
+            "cni": own.cni.model_copy(update=given),
+            "cri": own.cri.model_copy(update=dict(cri)),
+        }
         return self.model_copy(update={"spec": own.model_copy(update=update)})
 
     def with_cell(self, name: str) -> Scenario:

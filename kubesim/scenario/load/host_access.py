@@ -15,6 +15,9 @@ from kubesim.scenario.play.node.static_sources import file_plan, url_plan
 KUBELET_CONFIGURATION: Final = "kubeletConfiguration"
 CNI: Final = {"conf_dir": ("cni", "confDir"), "bin_dirs": ("cni", "binDirs")}
 PLUGIN_DIR: Final = ("cni", "plugin", "dir")
+RUNTIME: Final = ("runtime",)
+CRI: Final = {"endpoint": ("cri", "endpoint"), "state": ("cri", "state")}
+_PRIVATE: Final = ("simulated", "cni")  # runtimes that leave the machine alone
 _SOURCES: Final = "sources"
 _HTTP: Final = (_SOURCES, "http")
 _STATIC_POD_PATH: Final = (KUBELET_CONFIGURATION, "staticPodPath")
@@ -23,6 +26,9 @@ _FLAGS: Final[dict[Path, str]] = {
     CNI["conf_dir"]: "--cni-conf-dir",
     CNI["bin_dirs"]: "--cni-bin-dir",
     PLUGIN_DIR: "--network-plugin-dir",
+    RUNTIME: "--runtime",
+    CRI["endpoint"]: "--cri-endpoint",
+    CRI["state"]: "--cri-state",
     (_SOURCES, "file", "path"): "--pod-manifest-path",
     _STATIC_POD_PATH: "--pod-manifest-path",
     (*_HTTP, "url"): "--manifest-url",
@@ -46,6 +52,9 @@ def host_fields(given: Mapping[str, Any], spec: Spec, overridden: Collection[Pat
 def _candidates(spec: Spec) -> Iterator[Path]:
     yield from CNI.values()
     yield PLUGIN_DIR
+    if spec.runtime not in _PRIVATE:
+        yield RUNTIME
+    yield from CRI.values()
     if file_plan(spec).real:
         yield (_SOURCES, "file", "path")
         yield _STATIC_POD_PATH

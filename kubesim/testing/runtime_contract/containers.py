@@ -13,8 +13,8 @@ from kubesim.testing.runtime_contract.sandboxes import FOREVER
 from kubesim.testing.runtime_contract.subject import LIMIT, STEP, Subject, refusal
 
 SIGKILLED, SIGTERMED = 137, 143
-SMALL = RuntimeResources(cpu_request="100m", cpu_limit="500m", memory_limit="67108864")
-LARGE = RuntimeResources(cpu_request="250m", cpu_limit="1", memory_limit="134217728")
+SMALL = RuntimeResources(cpu_request="100m", cpu_limit="500m", memory_limit="64Mi")
+LARGE = RuntimeResources(cpu_request="250m", cpu_limit="1", memory_limit="128Mi")
 
 
 async def life(subject: Subject) -> None:

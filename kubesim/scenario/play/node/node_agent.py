@@ -87,17 +87,21 @@ class NodeAgent:
         self._connection = node.service.connect(
             settings.runtime_request_timeout, limits_sandboxes=node.gates.rules.sandbox_order != "dockertools"
         )
+        supplies = node.supplies
+        network, log_files = supplies.network, supplies.log_files
+        assert network is not None
+        assert log_files is not None
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, node.gates),
             Dependencies(
                 self._connection,
-                node.network,
+                network,
                 client,
                 self._config,
                 VolumeParts(volumes, self._objects, client.read),
                 node.disk,
                 admission=node.admission(),
-                node=NodeParts(node.machine, self._events, node.log_files),
+                node=NodeParts(supplies.stats or node.machine, self._events, log_files),
                 find=context.store.find,
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
@@ -110,14 +114,15 @@ class NodeAgent:
 
     def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
         """The client and the volumes, with faults if the scenario has any."""
-        interceptor = self._context.interceptor
+        interceptor, volumes = self._context.interceptor, node.supplies.volumes
+        assert volumes is not None
         if interceptor is None:
-            return client, node.volumes
+            return client, volumes
         from kubesim.scenario.faults.client import InterceptedClient
         from kubesim.scenario.faults.volumes import InterceptedVolumes
 
         faulty = cast(MemoryClient, InterceptedClient(client, node.name, interceptor))
-        return faulty, InterceptedVolumes(node.volumes, node.name, interceptor, self._pod_name)
+        return faulty, InterceptedVolumes(volumes, node.name, interceptor, self._pod_name)
 
     def _pod_name(self, uid: str) -> str:
         """Namespace and name of the pod with this uid, to match faults."""

@@ -20,6 +20,7 @@ from kubesim.runtime.simulated.settings import Latencies
 from kubesim.runtime.simulated.volumes import SharedStorage
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.play.node.live_node import LiveNode
+from kubesim.scenario.runtimes.plugin import RuntimePlugin
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.values import value_object
@@ -48,6 +49,7 @@ class NodeContext:
     health: NodeMonitor
     output: ContainerOutput | None = None  # prints log lines of containers
     real: CniNodes | None = None  # the real nodes under the simulated ones, for real pod networks
+    plugin: RuntimePlugin | None = None  # the runtime, if it is not a part of the simulated nodes
     live: LiveNode | None = None  # set if pods come from a live API server
     interceptor: Interceptor | None = None  # set if operations have faults, or steps wait for them
     dependencies: Mapping[str, Dependency] = field(default_factory=dict)  # of behaviours, by name

@@ -48,6 +48,7 @@ from kubesim.scenario.play.settings import (
     pod_cidrs,
     runtime_settings,
 )
+from kubesim.scenario.runtimes.plugin import NodeSetting, NodeSupplies
 from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
 from kubesim.trace.records import Note
@@ -117,8 +118,10 @@ class SimulatedNode:
         self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, if pods have real networks
         self._docker: DockerRuntime | None = None  # the runtime, if the kubelet uses docker
         self.runtime = self._make_runtime(number)
+        self.supplies = self._make_supplies(number)
         refused = refusal if self._docker is None else self._docker.refusal
-        self.service = RuntimeService(self._traced(), clock, refused, patient=context.interceptor is not None)
+        patient = context.interceptor is not None or context.plugin is not None
+        self.service = RuntimeService(self._traced(), clock, refused, patient=patient)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
@@ -270,17 +273,44 @@ class SimulatedNode:
         self._sandboxed = runtime
         return runtime
 
+    def _make_supplies(self, number: int) -> NodeSupplies:
+        """What the kubelet works with. With a plugin, the simulated runtime stays empty."""
+        context = self._context
+        if context.plugin is None:
+            return NodeSupplies(self.runtime, self.network, self.volumes, self.log_files)
+        setting = NodeSetting(
+            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
+        )
+        supplies = context.plugin.node(setting)
+        self.disk = replace(
+            self.disk,
+            logs=supplies.logs or self.disk.logs,
+            cgroups=supplies.cgroups or self.disk.cgroups,
+        )
+        return replace(
+            supplies,
+            network=supplies.network or self.network,
+            volumes=supplies.volumes or self.volumes,
+            log_files=supplies.log_files or self.log_files,
+        )
+
+    @property
+    def runs_real_containers(self) -> bool:
+        """Whether its containers are not simulated: `runtime`, `programs` and `volumes` are empty."""
+        return self._context.plugin is not None
+
     def _traced(self) -> Runtime:
         recorder, interceptor = self._context.recorder, self._context.interceptor
+        inner = self.supplies.runtime
         if interceptor is not None:
             from kubesim.scenario.faults.runtime import InterceptedRuntime
 
             real = self._context.real is not None
-            traced: TracedRuntime = InterceptedRuntime(self.runtime, recorder, self.name, interceptor, real=real)
+            traced: TracedRuntime = InterceptedRuntime(inner, recorder, self.name, interceptor, real=real)
         elif not self._context.traced:
-            return self.runtime
+            return inner
         else:
-            traced = TracedRuntime(self.runtime, recorder, self.name)
+            traced = TracedRuntime(inner, recorder, self.name)
         self.runtime.on_exit(lambda identifier, exit: traced.exited(identifier, exit.code, exit.reason))
         return traced
 

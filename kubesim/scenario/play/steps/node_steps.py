@@ -65,7 +65,7 @@ class NodeSteps(ApiSteps):
 
     # -- containers ---------------------------------------------------------------------------------------------
 
-    def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedRuntime]:
+    def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedNode]:
         pod = self.store.find("Pod", *target.key)
         if not isinstance(pod, Pod):
             raise StepFailed(f"there is no pod {'/'.join(target.key)}")
@@ -73,22 +73,22 @@ class NodeSteps(ApiSteps):
         if node is None:
             where = f"there is no node {pod.spec.node_name}" if pod.spec.node_name else "it has no node yet"
             raise StepFailed(f"pod {'/'.join(target.key)} is not running: {where}")
-        return pod, node.runtime
+        return pod, node
 
-    async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
+    async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedNode]:
         """The id and name of the container, by default the first one of the pod."""
-        pod, runtime = self._pod(target)
+        pod, node = self._pod(target)
         wanted = name or pod.spec.containers[0].name
-        for info in await runtime.list_containers(pod.metadata.uid):
+        for info in await node.supplies.runtime.list_containers(pod.metadata.uid):
             if info.name == wanted and info.state == "running":
-                return info.id, wanted, runtime
+                return info.id, wanted, node
         raise StepFailed(f"container {wanted} of pod {'/'.join(target.key)} is not running")
 
     async def exec(self, exec: Exec) -> None:
-        identifier, container, runtime = await self._running_container(exec, exec.container)
+        identifier, container, node = await self._running_container(exec, exec.container)
         command = " ".join(exec.command)
         try:
-            result = await runtime.exec_sync(identifier, exec.command, 0)
+            result = await node.supplies.runtime.exec_sync(identifier, exec.command, 0)
         except RuntimeCallError as error:
             raise StepFailed(str(error)) from None
         output = (result.stdout + result.stderr).rstrip("\n")
@@ -99,19 +99,35 @@ class NodeSteps(ApiSteps):
 
     async def kill(self, kill: Kill) -> None:
         if kill.sandbox:
-            pod, runtime = self._pod(kill)
-            ready = [info.id for info in await runtime.list_pod_sandboxes(pod.metadata.uid) if info.ready]
+            pod, node = self._pod(kill)
+            found = await node.supplies.runtime.list_pod_sandboxes(pod.metadata.uid)
+            ready = [info.id for info in found if info.ready]
             if not ready:
                 raise StepFailed(f"pod {'/'.join(kill.key)} has no running sandbox")
             self._note_of_pod(kill, "", "its sandbox is killed")
-            runtime.sandbox_dies(ready[-1])
+            await self._signal(node, ready[-1], "KILL", sandbox=True)
             return
-        identifier, container, runtime = await self._running_container(kill, kill.container)
+        identifier, container, node = await self._running_container(kill, kill.container)
         if kill.process:
-            self._kill_process(kill, identifier, container, runtime)
+            self._kill_process(kill, identifier, container, node.runtime)
             return
         self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
-        runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
+        await self._signal(node, identifier, kill.signal)
+
+    async def _signal(self, node: SimulatedNode, identifier: str, name: str, *, sandbox: bool = False) -> None:
+        """Send a signal to the main process of a container, or kill the first process of a sandbox."""
+        number = Signals[f"SIG{name}"].value
+        if node.runs_real_containers:
+            if node.supplies.kill is None:
+                raise StepFailed("kill needs another runtime: this one cannot send signals")
+            try:
+                await node.supplies.kill(identifier, number, sandbox)
+            except RuntimeCallError as error:
+                raise StepFailed(str(error)) from None
+        elif sandbox:
+            node.runtime.sandbox_dies(identifier)
+        else:
+            node.runtime.kill_container(identifier, number)
 
     def _kill_process(self, kill: Kill, identifier: str, container: str, runtime: SimulatedRuntime) -> None:
         """Kill a process by its command line, as `pkill -f` on the node does."""
@@ -123,7 +139,8 @@ class NodeSteps(ApiSteps):
             raise StepFailed(f"container {container} of pod {kill.pod} has no process {kill.process!r}")
 
     async def remove_container(self, remove: RemoveContainer) -> None:
-        pod, runtime = self._pod(remove)
+        pod, node = self._pod(remove)
+        runtime = node.supplies.runtime
         found = [each for each in await runtime.list_containers(pod.metadata.uid) if each.name == remove.container]
         ended = [each.id for each in found if each.state != "running"]
         if not ended:
@@ -182,11 +199,11 @@ class NodeSteps(ApiSteps):
         from kubesim.scenario.language.step_items import PodTarget
 
         target = PodTarget(pod=hang.pod)
-        identifier, container, runtime = await self._running_container(target, hang.container)
+        identifier, container, node = await self._running_container(target, hang.container)
         pod, _ = self._pod(target)
         ports = self.nodes[pod.spec.node_name].programs.ports_of(pod.metadata.uid)
         self._note_of_pod(target, container, "its processes are stopped: nothing in it answers")
-        thaw = freeze(runtime.find(identifier), ports)
+        thaw = freeze(node.runtime.find(identifier), ports)
         await self.clock.sleep(hang.duration)
         self._note_of_pod(target, container, "its processes continue")
         thaw()

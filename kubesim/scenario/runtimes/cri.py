@@ -1,0 +1,125 @@
+"""Runtime `cri`: the kubelets of a run drive a real container runtime, in real time.
+
+    kubelet -> RuntimeService -> CriRuntime -> gRPC -> containerd -> runc, CNI
+       |                             |
+       +-> HostNetwork, RealVolumes, RealLogFiles: this machine
+
+All of a run is below its state directory and, in the runtime, carries the id of that directory. `close` removes both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kubesim.clock import LoopClock, go
+from kubesim.errors import KubesimError, UsageError
+from kubesim.runtime.cri.wire.endpoint import require_grpc, socket_path
+from kubesim.scenario.language.cri_items import DEFAULT_ENDPOINT
+from kubesim.scenario.runtimes.plugin import NodeSetting, NodeSupplies, RuntimePlugin
+
+if TYPE_CHECKING:
+    from kubesim.runtime.cri.client.connection import RuntimeIdentity
+    from kubesim.runtime.cri.client.log_following import LogFollower
+    from kubesim.runtime.cri.client.runtime import CriRuntime
+    from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
+    from kubesim.scenario.language.document import Spec
+
+
+def states_directory() -> str:
+    """Where runs without a state directory of their own have theirs."""
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.abspath(os.path.join(base, "kubesim", "cri"))
+
+
+class CriPlugin(RuntimePlugin):
+    real_time = True
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        item = spec.cri
+        require_grpc("--runtime cri")
+        from kubesim.runtime.cri.client.machine import read_machine
+        from kubesim.runtime.cri.client.state import StateDirectory
+
+        if os.geteuid() != 0:
+            raise UsageError("--runtime cri needs root: containers mount volumes that the kubelet makes as root")
+        self.endpoint = item.endpoint or DEFAULT_ENDPOINT
+        self._path = socket_path(self.endpoint, "--cri-endpoint")
+        self._item = item
+        self._machine = read_machine()
+        self.state = StateDirectory(item.state or os.path.join(states_directory(), secrets.token_hex(4)))
+        self._identity: RuntimeIdentity | None = None
+        self._calls: GrpcCalls | None = None
+        self._followers: list[LogFollower] = []
+
+    async def start(self, clock: LoopClock) -> None:
+        from kubesim.runtime.cri.client.connection import HeldCalls, identify
+        from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
+
+        self._calls = GrpcCalls(self._path)
+        self._held = HeldCalls(self._calls, clock)
+        self._identity = await identify(self._held, self.endpoint)
+
+    def node(self, setting: NodeSetting) -> NodeSupplies:
+        from kubesim.runtime.cri.client.host import NodeHost
+        from kubesim.runtime.cri.client.log_files import RealLogDirectory, RealLogFiles
+        from kubesim.runtime.cri.client.log_following import LogFollower
+        from kubesim.runtime.cri.client.runtime import CriRuntime
+        from kubesim.runtime.cri.client.signals import send_signal
+        from kubesim.runtime.cri.client.volumes import RealVolumes
+        from kubesim.runtime.network.host_network import HostNetwork
+
+        assert self._identity is not None
+        directory = self.state.node_directory(setting.name)
+        volumes = RealVolumes(directory, self.state.shared)
+        prefix = "" if self._identity.uses_systemd else f"{self.state.cgroup}/{setting.name}"
+        host = NodeHost(directory, self._machine, volumes.find, prefix)
+        runtime = CriRuntime(self._held, self.state.owner(setting.name), host, name=self._identity.name)
+        if (output := setting.output) is not None:
+            follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
+            self._followers.append(follower)
+            setting.tasks.start(f"{setting.name} logs", follower.run())
+        return NodeSupplies(
+            runtime,
+            network=HostNetwork(setting.clock),
+            volumes=volumes,
+            log_files=RealLogFiles(host.logs, lambda log: _reopen(runtime, log)),
+            logs=RealLogDirectory(host.logs),
+            kill=partial(send_signal, self._held),
+            log_file=runtime.log_file,
+        )
+
+    async def stop(self) -> None:
+        for follower in self._followers:
+            follower.close()
+        if self._calls is not None:
+            await self._calls.close()
+
+    def close(self) -> list[str]:
+        """What is left, if the user does not keep it."""
+        if self._item.keep:
+            self.state.close(remove=False)
+            return []
+        problems = asyncio.run(self._clean()) if self._identity is not None else []
+        problem = self.state.close(remove=not problems)
+        return [*problems, *([problem] if problem else [])]
+
+    async def _clean(self) -> list[str]:
+        from kubesim.runtime.cri.client.leaks.cleaning import remove_sandboxes
+        from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
+
+        calls = GrpcCalls(self._path)
+        try:
+            return await remove_sandboxes(calls, self.state.id)
+        except KubesimError as error:
+            return [f"sandboxes of {self.state.directory}: {error}: kubesim cri leaks --clean removes them later"]
+        finally:
+            await calls.close()
+
+
+def _reopen(runtime: CriRuntime, log: str) -> None:
+    go(runtime.reopen_log(log), f"reopen {log}")
