@@ -9,15 +9,13 @@ from typing import Any
 from kubesim.api.timestamps import MINUTE
 from kubesim.errors import UsageError
 from kubesim.explore.choice import Choice
-from kubesim.scenario.invariants.table import INVARIANTS
-from kubesim.scenario.language.document import API_VERSION, Invariants, Scenario
+from kubesim.scenario.language.document import API_VERSION, NAMES, Invariants, Scenario
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.operations.fault_items import FaultItem
 from kubesim.scenario.load.loader import ScenarioParser, SourceText, default_name, is_scenario, read_source
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.values import value_object
 
-NAMES = tuple(invariant.name for invariant in INVARIANTS)
 CHECKS = (*NAMES, "convergence", "expectations")
 PATIENCE = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
 _LASTING = ("condition", "ready", "phase", "gone", "exists", "endpoints", "field")  # questions about a state that stays

@@ -189,6 +189,9 @@ class FakeWorld:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    def problem_of_node(self, name: str) -> str:
+        return ""
+
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         return self.store.watch(kind, listener)
 
