@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
@@ -18,7 +17,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import random_uids
 from kubesim.clock.virtual import VirtualLoop
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import unique_name, wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
@@ -250,7 +249,7 @@ class Simulation:
 
     def _uids(self) -> Randomness:
         """A real runtime may have sandboxes of another run with this seed: then no uid is the same again."""
-        return self.randomness if self._plugin is None else Randomness(int.from_bytes(urandom(6), "big"))
+        return self.randomness if self._plugin is None else Randomness(int(unique_name(6), 16))
 
     def _node_context(
         self, latencies: Latencies, real: CniNodes | None, plugin: RuntimePlugin | None, live: LiveNode | None

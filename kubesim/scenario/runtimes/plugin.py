@@ -12,12 +12,13 @@ A distribution names its plugin in an entry point of the group `kubesim.runtimes
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.concurrency import TaskSet
 from kubesim.trace import Recorder
-from kubesim.values import value_object
+from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
     from kubesim.kubelet.containers.log_rotation import LogFiles
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.simulated.log_files import ContainerOutput
     from kubesim.runtime.volume_directories import VolumeDirectories
     from kubesim.scenario.language.document import Spec
+    from kubesim.scenario.play.node.node_context import NodeContext
 
 
 @value_object
@@ -42,6 +44,10 @@ class NodeSetting:
     recorder: Recorder
     tasks: TaskSet
     output: ContainerOutput | None = None  # gets the lines that containers write
+
+    @classmethod
+    def of(cls, context: NodeContext, name: str, number: int, randomness: Randomness) -> NodeSetting:
+        return cls(name, number, context.clock, randomness, context.recorder, context.tasks, context.output)
 
 
 @value_object
@@ -58,6 +64,11 @@ class NodeSupplies:
     # Sends a signal to the main process of a container or, if the flag is set, of a sandbox. Raises RuntimeCallError.
     kill: Callable[[str, int, bool], Awaitable[None]] | None = None
     log_file: Callable[[str], Awaitable[str]] | None = None  # the path of the log of a container, in the format of CRI
+
+    def over(self, other: NodeSupplies) -> NodeSupplies:
+        """These; what is None is that of the other."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(other, **{name: value for name, value in given.items() if value is not None})
 
 
 class RuntimePlugin:

@@ -276,23 +276,13 @@ class SimulatedNode:
     def _make_supplies(self, number: int) -> NodeSupplies:
         """What the kubelet works with. With a plugin, the simulated runtime stays empty."""
         context = self._context
+        simulated = NodeSupplies(self.runtime, self.network, self.volumes, self.log_files)
         if context.plugin is None:
-            return NodeSupplies(self.runtime, self.network, self.volumes, self.log_files)
-        setting = NodeSetting(
-            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
-        )
-        supplies = context.plugin.node(setting)
-        self.disk = replace(
-            self.disk,
-            logs=supplies.logs or self.disk.logs,
-            cgroups=supplies.cgroups or self.disk.cgroups,
-        )
-        return replace(
-            supplies,
-            network=supplies.network or self.network,
-            volumes=supplies.volumes or self.volumes,
-            log_files=supplies.log_files or self.log_files,
-        )
+            return simulated
+        supplies = context.plugin.node(NodeSetting.of(context, self.name, number, self._randomness)).over(simulated)
+        disk = self.disk
+        self.disk = replace(disk, logs=supplies.logs or disk.logs, cgroups=supplies.cgroups or disk.cgroups)
+        return supplies
 
     @property
     def runs_real_containers(self) -> bool:
