@@ -18,7 +18,7 @@ PACKAGE = ROOT / "kubesim"
 LAYERS = (
     "values", "errors", "golang", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
     "linux", "cluster", "cni", "sources", "shell", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs",
-    "app", "up", "conformance", "testing", "cli", "__main__",
+    "app", "up", "conformance", "executors", "testing", "explore", "cli", "__main__",
 )  # fmt: skip
 MAX_LINES = 500
 MAX_FUNCTION_LINES = 60
