@@ -16,7 +16,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Task(Protocol[T_co]):
+class PureTask(Protocol[T_co]):
     """A picklable call without arguments. It must not raise for what its input causes: that is part of its result."""
 
     def __call__(self) -> T_co: ...
@@ -40,7 +40,7 @@ class Executor(Protocol):
 
     jobs: int  # how many tasks run at the same time, for progress
 
-    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]: ...
+    def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]: ...
 
     def close(self) -> None:
         """Free the workers."""

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.executors.executor import Lost, T, Task
+from kubesim.executors.executor import Lost, PureTask, T
 from kubesim.golang.text import duration
 from kubesim.linux.private_node.private import die_with_parent
 from kubesim.values import part
@@ -27,7 +27,7 @@ _FORK = multiprocessing.get_context("fork")
 class TaskWorker:
     """One process. `task` is the number of the task that it is running, None while it waits."""
 
-    def __init__(self, tasks: Sequence[Task[Any]], others: Sequence[TaskWorker]) -> None:
+    def __init__(self, tasks: Sequence[PureTask[Any]], others: Sequence[TaskWorker]) -> None:
         self.connection, theirs = _FORK.Pipe()
         inherited = [self.connection, *(worker.connection for worker in others)]
         self.process = _FORK.Process(target=_serve, args=(theirs, inherited, tasks, os.getpid()), daemon=True)
@@ -47,7 +47,7 @@ class TaskWorker:
         self.connection.close()
 
 
-def _serve(connection: Connection[Any, Any], inherited: list[Any], tasks: Sequence[Task[Any]], parent: int) -> None:
+def _serve(connection: Connection[Any, Any], inherited: list[Any], tasks: Sequence[PureTask[Any]], parent: int) -> None:
     """In the worker: run what is requested until the parent closes the connection. Ctrl-C is for the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
@@ -65,7 +65,7 @@ class ProcessPool:
     jobs: int
     limit_s: float | None = None
 
-    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]:
+    def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]:
         waiting = list(range(len(tasks)))[::-1]
         workers: list[TaskWorker] = []
         try:
@@ -88,7 +88,7 @@ class ProcessPool:
         pass
 
 
-def _give_work(workers: list[TaskWorker], waiting: list[int], tasks: Sequence[Task[Any]], jobs: int) -> None:
+def _give_work(workers: list[TaskWorker], waiting: list[int], tasks: Sequence[PureTask[Any]], jobs: int) -> None:
     while waiting:
         idle = next((worker for worker in workers if worker.task is None), None)
         if idle is None and len(workers) < jobs:

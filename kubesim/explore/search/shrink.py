@@ -9,10 +9,10 @@ from collections.abc import Generator, Sequence
 from itertools import combinations
 
 from kubesim.errors import UsageError
+from kubesim.explore.removal import removable, without
 from kubesim.explore.run import Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, Identity
-from kubesim.explore.subject import Subject
-from kubesim.explore.written import removable, without
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import replace
 
 Rounds = Generator[Sequence[Run], Sequence[RunOutcome], Finding]
@@ -53,7 +53,7 @@ def _less_scenario(finding: Finding) -> Rounds:
         finding = smaller
 
 
-def _without(subject: Subject, path: tuple[str | int, ...]) -> Subject | None:
+def _without(subject: ExploreSubject, path: tuple[str | int, ...]) -> ExploreSubject | None:
     try:
         less = without(subject, path)
         less.check()

@@ -1,10 +1,10 @@
-"""`Part`: one part of a search, which decides what it runs next from the outcomes of its own runs alone.
+"""`Partition`: a share of a search, which decides what it runs next from the outcomes of its own runs alone.
 
-A search consists of a fixed number of parts, so its results do not depend on how many of them run side by side, or on
-which machine. A part first plays its share of the single faults, then pairs and random combinations in turn:
+A search has a fixed number of partitions, so its results do not depend on how many of them run side by side, or on
+which machine. A partition first plays its share of the single faults, then pairs and random combinations in turn:
 
 - a pair continues a run that reached rare rules, with a second fault at a later point of that run;
-- random combinations come from `Strand`.
+- random combinations come from `RandomBatch`.
 
 Pure: generators yield tasks and receive their results.
 """
@@ -23,13 +23,13 @@ from kubesim.explore.choice import Choice
 from kubesim.explore.points import choices_of
 from kubesim.explore.run import Run, RunOutcome
 from kubesim.explore.search.finding import Finding, Identity, merged
+from kubesim.explore.search.random_batch import RandomBatch, RandomBatchOutcome
 from kubesim.explore.search.shrink import shrink
-from kubesim.explore.search.strand import Strand, StrandOutcome
-from kubesim.explore.subject import Subject
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import mutable, value_object
 
-PARTS = 8
-ROUND = 16  # runs of one part that are played side by side
+PARTITIONS = 8
+ROUND = 16  # runs of one partition that are played side by side
 PARENTS = 4  # runs that pairs continue, in each round of pairs
 
 Tasks = Sequence[Any]
@@ -37,11 +37,10 @@ Steps = Generator[Tasks, Sequence[Any], None]
 
 
 @value_object
-class Plan:
-    """What all parts of a search share. `singles` are all single choices; `runs` is the budget of each part, None: no
-    end."""
+class SearchPlan:
+    """What all partitions of a search share. `singles` are all single choices."""
 
-    subject: Subject
+    subject: ExploreSubject
     effects: tuple[str, ...]
     singles: tuple[Choice, ...]
     reference: RunOutcome
@@ -51,8 +50,8 @@ class Plan:
 
 
 @mutable(eq=False)
-class Played:
-    """A run of this part with the rules that it reached."""
+class PlayedRun:
+    """A run of this partition with the rules that it reached."""
 
     run: Run
     outcome: RunOutcome
@@ -60,14 +59,14 @@ class Played:
 
 
 @mutable(eq=False)
-class Part:
-    """The state of one part. `left` is the number of runs that it may still make; None: no limit."""
+class Partition:
+    """The state of one partition. `left` is the number of runs that it may still make; None: no limit."""
 
-    plan: Plan
+    plan: SearchPlan
     number: int
-    parts: int
+    partitions: int
     left: int | None
-    played: list[Played] = field(default_factory=list)
+    played: list[PlayedRun] = field(default_factory=list)
     findings: dict[Identity, Finding] = field(default_factory=dict)
     rules: Counter[str] = field(default_factory=Counter)
     runs: int = 0
@@ -75,24 +74,24 @@ class Part:
     growth: list[tuple[int, int]] = field(default_factory=list)  # number of runs, and of rules reached by then
 
     def steps(self) -> Steps:
-        """The rounds of this part, until its budget is used up."""
-        self._known(self.plan.reference)
-        singles = iter(self.plan.singles[self.number :: self.parts])
-        while batch := list(islice(singles, self._allowed(ROUND))):
+        """The rounds of this partition, until its budget is used up."""
+        self._count_rules(self.plan.reference)
+        singles = iter(self.plan.singles[self.number :: self.partitions])
+        while batch := list(islice(singles, self._affordable(ROUND))):
             yield from self._play([Run(self.plan.subject, (choice,)) for choice in batch])
         number = 0
-        while self._allowed(ROUND) and self.plan.singles:
+        while self._affordable(ROUND) and self.plan.singles:
             before = self.runs
             yield from self._pairs()
-            yield from self._strand(number)
+            yield from self._random(number)
             number += 1
             if self.runs == before:
                 return
 
-    def _allowed(self, wanted: int) -> int:
+    def _affordable(self, wanted: int) -> int:
         return wanted if self.left is None else max(0, min(wanted, self.left))
 
-    def _known(self, outcome: RunOutcome) -> None:
+    def _count_rules(self, outcome: RunOutcome) -> None:
         self.rules.update(outcome.rules)
 
     # -- playing ------------------------------------------------------------------------------------------------
@@ -102,16 +101,16 @@ class Part:
         self._count(len(runs))
         for run, outcome in zip(runs, outcomes, strict=True):
             self.rules.update(outcome.rules)
-            self.played.append(Played(run, outcome))
+            self.played.append(PlayedRun(run, outcome))
         self.growth.append((self.runs, len(self.rules)))
-        yield from self._found([(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)])
+        yield from self._record_problems([(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)])
 
     def _count(self, runs: int) -> None:
         self.runs += runs
         if self.left is not None:
             self.left -= runs
 
-    def _found(self, outcomes: Sequence[tuple[Run, RunOutcome]]) -> Steps:
+    def _record_problems(self, outcomes: Sequence[tuple[Run, RunOutcome]]) -> Steps:
         """Count the problems of these outcomes; shrink those that are new."""
         known = {problem.identity for problem in self.plan.reference.problems}
         fresh: dict[Identity, Finding] = {}
@@ -123,11 +122,11 @@ class Part:
                 if finding is None:
                     fresh[problem.identity] = Finding(problem, run)
                 else:
-                    self._put(fresh, finding)
+                    self._count_again(fresh, finding)
         for identity, finding in fresh.items():
             self.findings[identity] = yield from self._shrunk(finding)
 
-    def _put(self, fresh: dict[Identity, Finding], finding: Finding) -> None:
+    def _count_again(self, fresh: dict[Identity, Finding], finding: Finding) -> None:
         again = Finding(finding.problem, finding.run, finding.count + 1)
         (fresh if finding.identity in fresh else self.findings)[finding.identity] = again
 
@@ -149,7 +148,7 @@ class Part:
     def _pairs(self) -> Steps:
         """Continue the runs that reached the rarest rules with a second fault."""
         parents = sorted((each for each in self.played if not each.was_parent), key=self._rarity, reverse=True)
-        chosen = parents[: min(PARENTS, self._allowed(ROUND) // 2)]
+        chosen = parents[: min(PARENTS, self._affordable(ROUND) // 2)]
         if not chosen:
             return
         for each in chosen:
@@ -158,10 +157,10 @@ class Part:
         outcomes: Sequence[RunOutcome] = yield runs
         self._count(len(runs))
         pairs = [self._continued(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
-        share = self._allowed(ROUND - len(runs)) // len(pairs)
+        share = self._affordable(ROUND - len(runs)) // len(pairs)
         yield from self._play([run for listed in pairs for run in islice(listed, share)])
 
-    def _rarity(self, played: Played) -> float:
+    def _rarity(self, played: PlayedRun) -> float:
         return fsum(1 / self.rules[rule] for rule in played.outcome.rules)  # the same in any order
 
     def _continued(self, run: Run, outcome: RunOutcome) -> Iterator[Run]:
@@ -183,16 +182,16 @@ class Part:
 
     # -- random combinations ------------------------------------------------------------------------------------
 
-    def _strand(self, number: int) -> Steps:
-        runs = self._allowed(ROUND)
+    def _random(self, number: int) -> Steps:
+        runs = self._affordable(ROUND)
         if not runs:
             return
-        seed = Randomness(self.plan.seed).stream("strand", str(self.number), str(number)).getrandbits(32)
+        seed = Randomness(self.plan.seed).stream("batch", str(self.number), str(number)).getrandbits(32)
         known = (*self.findings, *(problem.identity for problem in self.plan.reference.problems))
         plan = self.plan
-        strand = Strand(plan.subject, plan.singles, frozenset(self.rules), known, seed, runs, plan.database)
-        [outcome] = yield [strand]
-        assert isinstance(outcome, StrandOutcome)
+        batch = RandomBatch(plan.subject, plan.singles, frozenset(self.rules), known, seed, runs, plan.database)
+        [outcome] = yield [batch]
+        assert isinstance(outcome, RandomBatchOutcome)
         self._count(outcome.runs)
         self.shrinking += outcome.shrinking
         self.rules.update(outcome.rules)
@@ -201,5 +200,5 @@ class Part:
             self.findings[finding.identity] = yield from self._shrunk(finding)
 
 
-def findings_of(parts: Sequence[Part]) -> list[Finding]:
-    return merged(finding for part in parts for finding in part.findings.values())
+def findings_of(partitions: Sequence[Partition]) -> list[Finding]:
+    return merged(finding for partition in partitions for finding in partition.findings.values())
