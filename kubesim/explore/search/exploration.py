@@ -1,7 +1,7 @@
 """`Exploration`: plays the partitions of a search on an executor until the budget is used up.
 
-The partitions take turns: their tasks of one round are played side by side. One run in a hundred is played again in
-another process with another hash seed, and must give the same trace.
+The partitions take turns: their tasks of one round are played side by side. The reference and one run in a hundred are
+played again in another process with another hash seed, and must give the same trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.executors.executor import Executor, Lost
 from kubesim.explore.choice import EFFECTS
 from kubesim.explore.points import choices_of
-from kubesim.explore.repeated_run import RepeatedRun
+from kubesim.explore.repeated_run import RepeatedRuns, is_repeated
 from kubesim.explore.run import Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, merged
 from kubesim.explore.search.partition import PARTITIONS, Partition, SearchPlan, Steps
@@ -22,7 +22,7 @@ from kubesim.explore.search.random_batch import RandomBatch, RandomBatchOutcome
 from kubesim.explore.subject import ExploreSubject
 from kubesim.values import mutable, value_object
 
-REPLAY_EVERY = 100  # one run in this many is played twice
+REPEATED_AT_ONCE = 32  # runs that are played twice, in one process
 
 
 @value_object
@@ -53,6 +53,7 @@ class SearchProgress:
     """How far a search is, for the terminal."""
 
     runs: int = 0
+    played: int = 0  # with the runs of this round, and those of shrinking
     rules: int = 0
     findings: int = 0
     budget: Budget = Budget()
@@ -95,14 +96,17 @@ class Exploration:
         self._watch = Stopwatch()
         self._partitions: list[Partition] = []
         self._own_findings: list[Finding] = []  # that no partition found: of the reference, of repeated runs
-        self._replayable = 0
+        self._to_repeat: list[tuple[Run, str]] = []  # with the hash of the first trace
         self._progress = SearchProgress(budget=settings.budget)
         self._result = ExploreResult(subject, settings, RunOutcome(""), jobs=executor.jobs)
 
     def explore(self) -> ExploreResult:
         """Search until the budget is used up. Raises KeyboardInterrupt; `result` has what was found by then."""
-        [reference] = self._results([Run(self._subject, observed=True)])
+        run = Run(self._subject, observed=True)
+        [reference] = self._results([run])
         self._result.reference = reference
+        if self._settings.shard[0] == 0 and reference.trace_hash:
+            self._to_repeat.append((run, reference.trace_hash))
         self._own_findings += [Finding(problem, Run(self._subject)) for problem in reference.problems]
         plan = self._plan(reference)
         self._result.singles = len(plan.singles)
@@ -111,8 +115,11 @@ class Exploration:
         for partition in self._partitions:
             steps = partition.steps()
             waiting += [(partition, steps, tasks) for tasks in _next(steps, None)]
-        while waiting and not self._is_over():
+        while waiting:
             waiting = self._round(waiting)
+            if self._is_over():
+                self._end_after_shrinking()
+        self._repeat()
         return self.result()
 
     def result(self) -> ExploreResult:
@@ -147,6 +154,10 @@ class Exploration:
         seconds = self._settings.budget.seconds
         return seconds is not None and self._watch.seconds() >= seconds
 
+    def _end_after_shrinking(self) -> None:
+        for partition in self._partitions:
+            partition.left = 0
+
     def _round(self, waiting: list[Asked]) -> list[Asked]:
         """Play the tasks of all partitions, and return those that they ask for next."""
         results = self._results([task for _, _, tasks in waiting for task in tasks])
@@ -160,17 +171,24 @@ class Exploration:
         return following
 
     def _results(self, tasks: Sequence[Any]) -> list[Any]:
-        """The results of tasks in their order; some runs are played twice."""
+        """The results of tasks in their order; None for those that were not played, because the time was up."""
+        was_over = self._is_over()
         results: list[Any] = [None] * len(tasks)
         running = self._executor.results(tasks)
         try:
             for number, result in running:
                 results[number] = self._outcome_of(tasks[number], result)
-                self._progress.runs += 1
+                self._progress.played += 1
                 self._report_progress(quickly=True)
+                if self._is_over() and not was_over:  # what is asked for after that is shrinking
+                    break
         finally:
             running.close()  # type: ignore[attr-defined]
-        self._replay(tasks, results)
+        for task, result in zip(tasks, results, strict=True):
+            if isinstance(task, Run) and result is not None and is_repeated(result.trace_hash):
+                self._to_repeat.append((task, result.trace_hash))
+        if len(self._to_repeat) >= REPEATED_AT_ONCE:
+            self._repeat()
         return results
 
     def _outcome_of(self, task: Any, result: Any) -> Any:
@@ -182,26 +200,25 @@ class Exploration:
             return RandomBatchOutcome(task.runs, 0, frozenset())
         return RunOutcome("", problems=(Problem("run lost", result.why, result.why),))
 
-    def _replay(self, tasks: Sequence[Any], results: Sequence[Any]) -> None:
-        """Play one run in a hundred again, in another process."""
-        chosen = []
-        for task, result in zip(tasks, results, strict=True):
-            if isinstance(task, Run) and not task.observed and result.trace_hash:
-                if self._replayable % REPLAY_EVERY == 0:
-                    chosen.append((task, result))
-                self._replayable += 1
-        again = self._executor.results([RepeatedRun(task) for task, _ in chosen])
-        for number, found in again:
-            run, outcome = chosen[number]
-            self._result.played_twice += 1
-            if not isinstance(found, Lost) and found != outcome.trace_hash:
-                text = f"played again in another process, its trace is {found[:16]} and not {outcome.trace_hash[:16]}"
-                self._own_findings.append(Finding(Problem("not deterministic", text), run))
+    def _repeat(self) -> None:
+        """Play the chosen runs again, in another process."""
+        chosen, self._to_repeat = self._to_repeat, []
+        if not chosen:
+            return
+        for _, hashes in self._executor.results([RepeatedRuns(tuple(run for run, _ in chosen))]):
+            if isinstance(hashes, Lost):
+                hashes = (f"missing: {hashes.why}",) * len(chosen)
+            for (run, first), second in zip(chosen, hashes, strict=True):
+                self._result.played_twice += 1
+                if first != second:
+                    text = f"played again in another process, its trace is {second[:100]} and not {first}"
+                    self._own_findings.append(Finding(Problem("not deterministic", text), run))
 
     def _report_progress(self, *, quickly: bool = False) -> None:
         progress = self._progress
         progress.seconds = self._watch.seconds()
         if not quickly:
+            progress.runs = sum(partition.runs for partition in self._partitions)
             progress.rules = len({rule for partition in self._partitions for rule in partition.rules})
             progress.findings = len(
                 merged([*self._own_findings, *(f for p in self._partitions for f in p.findings.values())])

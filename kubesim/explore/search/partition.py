@@ -6,7 +6,7 @@ which machine. A partition first plays its share of the single faults, then pair
 - a pair continues a run that reached rare rules, with a second fault at a later point of that run;
 - random combinations come from `RandomBatch`.
 
-Pure: generators yield tasks and receive their results.
+Pure: generators yield tasks and receive their results; None for those that were not played, because the time was up.
 """
 
 from __future__ import annotations
@@ -98,12 +98,13 @@ class Partition:
 
     def _play(self, runs: Sequence[Run]) -> Steps:
         outcomes = yield runs
-        self._count(len(runs))
-        for run, outcome in zip(runs, outcomes, strict=True):
+        played = [(run, outcome) for run, outcome in zip(runs, outcomes, strict=True) if outcome is not None]
+        self._count(len(played))
+        for run, outcome in played:
             self.rules.update(outcome.rules)
             self.played.append(PlayedRun(run, outcome))
         self.growth.append((self.runs, len(self.rules)))
-        yield from self._record_problems([(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)])
+        yield from self._record_problems(played)
 
     def _count(self, runs: int) -> None:
         self.runs += runs
@@ -123,6 +124,7 @@ class Partition:
                     fresh[problem.identity] = Finding(problem, run)
                 else:
                     self._count_again(fresh, finding)
+        self.findings.update(fresh)  # an interrupted search has them, too
         for identity, finding in fresh.items():
             self.findings[identity] = yield from self._shrunk(finding)
 
@@ -154,9 +156,11 @@ class Partition:
         for each in chosen:
             each.was_parent = True
         runs = [Run(self.plan.subject, each.run.choices, observed=True) for each in chosen]
-        outcomes: Sequence[RunOutcome] = yield runs
-        self._count(len(runs))
-        pairs = [self._continued(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+        outcomes: Sequence[RunOutcome | None] = yield runs
+        self._count(sum(outcome is not None for outcome in outcomes))
+        pairs = [self._continued(run, outcome) for run, outcome in zip(runs, outcomes, strict=True) if outcome]
+        if not pairs:
+            return
         share = self._affordable(ROUND - len(runs)) // len(pairs)
         yield from self._play([run for listed in pairs for run in islice(listed, share)])
 
@@ -191,11 +195,14 @@ class Partition:
         plan = self.plan
         batch = RandomBatch(plan.subject, plan.singles, frozenset(self.rules), known, seed, runs, plan.database)
         [outcome] = yield [batch]
+        if outcome is None:
+            return
         assert isinstance(outcome, RandomBatchOutcome)
         self._count(outcome.runs)
         self.shrinking += outcome.shrinking
         self.rules.update(outcome.rules)
         self.growth.append((self.runs, len(self.rules)))
+        self.findings.update({finding.identity: finding for finding in outcome.findings})
         for finding in outcome.findings:
             self.findings[finding.identity] = yield from self._shrunk(finding)
 
