@@ -1,8 +1,7 @@
 """Tasks in parallel processes of this machine, each of which runs one task at a time.
 
 Workers are forked: they have the tasks and all imports already, so only the number of a task goes to a worker, and only
-a result comes back. The parent knows what each one is running. If a worker dies, the task is `Lost`, and the worker is
-replaced.
+a result comes back. The parent knows what each one is running. If a worker dies, it is replaced, and its task repeated.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.executors.executor import Lost, PureTask, T
+from kubesim.executors.executor import ATTEMPTS, Lost, PureTask, T
 from kubesim.golang.text import duration
 from kubesim.linux.private_node.private import die_with_parent
 from kubesim.values import part
@@ -67,6 +67,7 @@ class ProcessPool:
 
     def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]:
         waiting = list(range(len(tasks)))[::-1]
+        deaths: Counter[int] = Counter()  # of workers, by the task that they were running
         workers: list[TaskWorker] = []
         try:
             while waiting or any(worker.task is not None for worker in workers):
@@ -74,12 +75,17 @@ class ProcessPool:
                 for worker in _answering(workers, self.limit_s):
                     number = worker.task
                     assert number is not None
+                    is_late = _is_late(worker, self.limit_s)
                     result, alive = _answer(worker, self.limit_s)
                     worker.task = None
                     if not alive:
                         worker.end()
                         workers.remove(worker)
-                    yield number, result
+                        deaths[number] += 1
+                    if alive or is_late or deaths[number] == ATTEMPTS:
+                        yield number, result
+                    else:
+                        waiting.append(number)
         finally:
             for worker in workers:
                 worker.end()
