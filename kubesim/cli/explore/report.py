@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress
     from kubesim.explore.search.finding import Finding
 
-RESULT = "result.json"
-
 
 class ProgressLine:
     """The progress of the search, on a terminal."""
@@ -30,7 +28,7 @@ class ProgressLine:
         budget = progress.budget
         of = f"/{budget.runs}" if budget.runs is not None else ""
         left = f", {max(0, budget.seconds - progress.seconds):.0f} s left" if budget.seconds is not None else ""
-        rate = progress.runs / progress.seconds if progress.seconds else 0.0
+        rate = progress.played / progress.seconds if progress.seconds else 0.0
         found = f"{progress.findings} finding{'' if progress.findings == 1 else 's'}"
         text = f"{progress.runs}{of} runs, {rate:.0f}/s, {progress.rules} rules, {found}{left}"
         self._terminal.write(f"{CLEAR}{safe(text)}")
@@ -43,7 +41,7 @@ class ProgressLine:
 
 
 def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
-    """Write a scenario and an explanation for each finding, and the whole result as JSON."""
+    """Write a scenario and an explanation for each finding."""
     from kubesim.explore.scenario_file import file_name, file_text
 
     files = []
@@ -55,8 +53,6 @@ def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
             path.write_text(file_text(finding, path.name), encoding="utf-8")
             path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
             files.append(path)
-        if result.findings:
-            (directory / RESULT).write_text(json.dumps(as_json(result, files), indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {directory}: {error.strerror}") from None
     return files

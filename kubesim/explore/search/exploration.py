@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
+from kubesim.clock import Randomness
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.executors.executor import Executor, Lost
 from kubesim.explore.choice import EFFECTS
@@ -36,13 +37,15 @@ class Budget:
 
 @value_object
 class Settings:
-    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions."""
+    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions. `sample`
+    is the number of single faults, drawn with the seed; None: all of them."""
 
     effects: tuple[str, ...] = tuple(EFFECTS)
     budget: Budget = Budget(runs=200)
     seed: int = 0
     shard: tuple[int, int] = (0, 1)
     database: str = ""
+    sample: int | None = None
 
 
 Asked = tuple[Partition, Steps, Sequence[Any]]  # the tasks that a partition asks for
@@ -133,13 +136,15 @@ class Exploration:
         result.rules = {rule: rules[rule] for rule in sorted(rules)}
         result.runs = sum(partition.runs for partition in self._partitions)
         result.shrinking = sum(partition.shrinking for partition in self._partitions)
-        result.growth = _summed([partition.growth for partition in self._partitions])
+        result.growth = summed([partition.growth for partition in self._partitions])
         result.seconds = self._watch.seconds()
         return result
 
     def _plan(self, reference: RunOutcome) -> SearchPlan:
         settings, nodes = self._settings, len(self._subject.scenario().spec.nodes)
         singles = choices_of(reference.points, settings.effects, nodes=nodes)
+        if settings.sample is not None and settings.sample < len(singles):
+            singles = Randomness(settings.seed).stream("sample").sample(singles, settings.sample)
         shared = (self._subject, settings.effects, tuple(singles), reference)
         return SearchPlan(*shared, settings.seed, nodes, settings.database)
 
@@ -237,7 +242,7 @@ def _next(steps: Steps, results: Sequence[Any] | None) -> list[Sequence[Any]]:
     return [asked]
 
 
-def _summed(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+def summed(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
     """The largest number of rules that one partition had reached, by the number of runs of all."""
     longest = max(map(len, curves), default=0)
     summed = []
