@@ -1,4 +1,4 @@
-"""`Subject`: the scenario that is explored, as values that any process can load it from."""
+"""`ExploreSubject`: the scenario that is explored, as values that any process can load it from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LASTING = ("condition", "ready", "phase", "gone", "exists", "endpoints", "field
 
 
 @value_object
-class Subject:
+class ExploreSubject:
     """A scenario by its text, with the settings of the command line that override it. `checked` are the names of the
     checks: invariants, `convergence` and `expectations`."""
 
@@ -36,10 +36,10 @@ class Subject:
     checked: tuple[str, ...] = CHECKS
 
     @staticmethod
-    def of_file(path: str, **settings: Any) -> Subject:
+    def of_file(path: str, **settings: Any) -> ExploreSubject:
         """Raises UsageError for a mistake in the file, or a scenario that cannot be explored."""
         source = read_source(path)
-        subject = Subject(source.source, source.text, source.directory, default_name(source.source), **settings)
+        subject = ExploreSubject(source.source, source.text, source.directory, default_name(source.source), **settings)
         subject.check()
         return subject
 
@@ -86,7 +86,7 @@ class Subject:
 
 
 @lru_cache(maxsize=16)
-def names_in(subject: Subject) -> frozenset[str]:
+def names_in(subject: ExploreSubject) -> frozenset[str]:
     """Names of containers and volumes, which are no part of a rule."""
     return frozenset(_names_in(subject.scenario().spec.objects))
 
@@ -115,5 +115,5 @@ def relaxed(expect: Expect) -> Expect:
 
 
 @lru_cache(maxsize=16)
-def _scenario(subject: Subject) -> Scenario:
+def _scenario(subject: ExploreSubject) -> Scenario:
     return subject._parser().scenario(subject.name)
