@@ -270,6 +270,7 @@ def _replace(
     keep_system_fields(metadata, old["metadata"])
     strategy = strategy_of(resource, target.subresource)
     strategy.prepare(new, old)
+    metadata = new["metadata"]
     errors = Errors()
     validate_object_meta_update(errors, metadata, old["metadata"])
     strategy.validate(errors, new, old)

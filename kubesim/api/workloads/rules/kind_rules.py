@@ -41,6 +41,12 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("Job", "CronJob"), "batch"),
     **dict.fromkeys(("Service", "EndpointSlice"), "services"),
     "PodDisruptionBudget": "policy",
+    "NetworkPolicy": "network_policies",
+    **dict.fromkeys(("Ingress", "IngressClass"), "ingresses"),
+    **dict.fromkeys(("Endpoints", "PodTemplate"), "endpoints"),
+    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), "access"),
+    "HorizontalPodAutoscaler": "autoscalers",
+    **dict.fromkeys(("LimitRange", "ResourceQuota"), "quotas"),
     **dict.fromkeys(
         ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
         "storage_kinds.storage",
