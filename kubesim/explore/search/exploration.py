@@ -15,7 +15,7 @@ from kubesim.executors.executor import Executor, Lost
 from kubesim.explore.choice import EFFECTS
 from kubesim.explore.points import choices_of
 from kubesim.explore.replay import Replay
-from kubesim.explore.run import Problem, Run, RunOutcome
+from kubesim.explore.run import NO_CONVERGENCE, Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, merged
 from kubesim.explore.search.part import PARTS, Part, Plan, Steps
 from kubesim.explore.search.strand import Strand, StrandOutcome
@@ -99,6 +99,10 @@ class Exploration:
     def explore(self) -> ExploreResult:
         """Search until the budget is used up. Raises KeyboardInterrupt; `result` has what was found by then."""
         [reference] = self._results([Run(self._subject, observed=True)])
+        if any(problem.rule == NO_CONVERGENCE for problem in reference.problems) and not self._subject.must_converge():
+            self._subject = self._subject.not_checking("convergence")
+            self._result.subject = self._subject
+            [reference] = self._results([Run(self._subject, observed=True)])
         self._result.reference = reference
         self._others += [Finding(problem, Run(self._subject)) for problem in reference.problems]
         plan = self._plan(reference)
