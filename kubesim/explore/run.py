@@ -14,7 +14,7 @@ from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
 from kubesim.explore.coverage import CoverageSink, general
 from kubesim.explore.points import Point, points_of
-from kubesim.explore.subject import Subject, names_in
+from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.operations.names import OPERATIONS
@@ -56,7 +56,7 @@ class RunOutcome:
 class Run:
     """A task: the subject with choices. With `observed` its outcome has the points of its trace."""
 
-    subject: Subject
+    subject: ExploreSubject
     choices: tuple[Choice, ...] = ()
     observed: bool = False
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kubesim.explore.removal import text_of
 from kubesim.explore.search.finding import Finding
 from kubesim.explore.subject import PATIENCE, survives_faults
-from kubesim.explore.written import text_of
 from kubesim.golang.text import duration
 from kubesim.scenario.language.document import STRICT
 

@@ -1,4 +1,4 @@
-"""`Subject`: the scenario that is explored, as values that any process can load it from."""
+"""`ExploreSubject`: the scenario that is explored, as values that any process can load it from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LASTING = ("condition", "ready", "gone", "exists", "endpoints")  # questions ab
 
 
 @value_object
-class Subject:
+class ExploreSubject:
     """A scenario by its text, with the settings of the command line that override it. `checked` are the names of the
     checks: invariants, `convergence` and `expectations`."""
 
@@ -36,10 +36,10 @@ class Subject:
     checked: tuple[str, ...] = CHECKS
 
     @staticmethod
-    def of_file(path: str, **settings: Any) -> Subject:
+    def of_file(path: str, **settings: Any) -> ExploreSubject:
         """Raises UsageError for a mistake in the file, or a scenario that cannot be explored."""
         source = read_source(path)
-        subject = Subject(source.source, source.text, source.directory, default_name(source.source), **settings)
+        subject = ExploreSubject(source.source, source.text, source.directory, default_name(source.source), **settings)
         subject.check()
         return subject
 
@@ -71,7 +71,7 @@ class Subject:
         """Whether the file says so; others need not, if their pods never become ready even without faults."""
         return self.scenario().spec.converges_within is not None
 
-    def not_checking(self, name: str) -> Subject:
+    def not_checking(self, name: str) -> ExploreSubject:
         return replace(self, checked=tuple(each for each in self.checked if each != name))
 
     def played(self, choices: Sequence[Choice]) -> Scenario:
@@ -93,7 +93,7 @@ class Subject:
 
 
 @lru_cache(maxsize=16)
-def names_in(subject: Subject) -> frozenset[str]:
+def names_in(subject: ExploreSubject) -> frozenset[str]:
     """Names of containers and volumes, which are no part of a rule."""
     return frozenset(_names_in(subject.scenario().spec.objects))
 
@@ -123,5 +123,5 @@ def relaxed(expect: Expect) -> Expect:
 
 
 @lru_cache(maxsize=16)
-def _scenario(subject: Subject) -> Scenario:
+def _scenario(subject: ExploreSubject) -> Scenario:
     return subject._parser().scenario(subject.name)

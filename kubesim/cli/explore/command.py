@@ -13,7 +13,7 @@ from kubesim.errors import UsageError
 if TYPE_CHECKING:
     from kubesim.executors.executor import Executor
     from kubesim.explore.search.exploration import Settings
-    from kubesim.explore.subject import Subject
+    from kubesim.explore.subject import ExploreSubject
 
 HELP = "search for faults that break a scenario: at every point of its trace, alone and combined"
 DESCRIPTION = """Run a scenario once, then again and again with faults at the points of its trace: before and after each
@@ -100,22 +100,22 @@ def execute(args: argparse.Namespace) -> int:
 def make_executor(args: argparse.Namespace) -> Executor:
     import os
 
-    from kubesim.executors.in_process import InProcess
     from kubesim.executors.processes import ProcessPool
+    from kubesim.executors.same_process import SameProcess
 
     jobs = args.jobs or os.cpu_count() or 1
-    return ProcessPool(jobs) if jobs > 1 else InProcess()
+    return ProcessPool(jobs) if jobs > 1 else SameProcess()
 
 
-def subject_of(args: argparse.Namespace) -> Subject:
-    from kubesim.explore.subject import CHECKS, Subject
+def subject_of(args: argparse.Namespace) -> ExploreSubject:
+    from kubesim.explore.subject import CHECKS, ExploreSubject
     from kubesim.shipped import scenario_file
 
     if args.file == "-":
         raise UsageError("each process reads the file: save standard input in a file, and give that")
     checked = _known("--invariants", args.invariants, CHECKS) if args.invariants else CHECKS
     gates = options.feature_gates(args) or {}
-    return Subject.of_file(
+    return ExploreSubject.of_file(
         scenario_file(args.file),
         profile=options.profile(args),
         gates=tuple(sorted(gates.items())),

@@ -12,7 +12,7 @@ from kubesim.cli.progress.corpora import CLEAR
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.explore.search.exploration import ExploreResult, Progress
+    from kubesim.explore.search.exploration import ExploreResult, SearchProgress
     from kubesim.explore.search.finding import Finding
 
 RESULT = "result.json"
@@ -24,7 +24,7 @@ class ProgressLine:
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal if terminal.isatty() else None
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: SearchProgress) -> None:
         if self._terminal is None:
             return
         budget = progress.budget
@@ -108,7 +108,7 @@ def summary(result: ExploreResult) -> str:
     rate = (result.runs + result.shrinking) / result.seconds if result.seconds else 0.0
     what = f"{found} finding{'' if found == 1 else 's'}" if found else "nothing found"
     more = f" and {result.shrinking} to shrink" if result.shrinking else ""
-    twice = f"{result.checked} played twice" if result.checked else "none played twice"
+    twice = f"{result.played_twice} played twice" if result.played_twice else "none played twice"
     ended = "interrupted: " if result.interrupted else ""
     speed = f"{result.seconds:.0f} s, {rate:.0f} runs/s"
     return f"{ended}{what}; {result.runs} runs{more} in {speed}; {len(result.rules)} rules reached; {twice}"
@@ -121,7 +121,7 @@ def as_json(result: ExploreResult, files: Sequence[Path]) -> dict[str, Any]:
         "profile": result.subject.scenario().spec.profile,
         "runs": result.runs,
         "shrinking": result.shrinking,
-        "playedTwice": result.checked,
+        "playedTwice": result.played_twice,
         "singles": result.singles,
         "lost": result.lost,
         "seconds": round(result.seconds, 3),
