@@ -254,7 +254,8 @@ class Simulation:
             self.url,
             self.scenario.spec,
             self.gates,
-            traced=bool(self._sinks) or any(expect.needs_trace for expect in self.scenario.spec.expect),
+            traced=bool(self._sinks or self.invariants.sinks)
+            or any(expect.needs_trace for expect in self.scenario.spec.expect),
             health=self.health,
             output=self.output,
             real=real.nodes,
@@ -305,7 +306,7 @@ class Simulation:
     def _make_watch(self, live: LiveNode | None) -> InvariantWatch:
         """The invariant checks of this run; None for a live cluster."""
         given = self.scenario.spec.invariants
-        on = [each for each in INVARIANTS if live is None and each.name not in given.disabled]
+        on = [each for each in INVARIANTS if live is None and given.are_checked(each.name)]
         return InvariantWatch(self.clock, self.store, self.recorder, on, set(given.violated))
 
     def _make_nodes(self, context: NodeContext) -> dict[str, SimulatedNode]:
@@ -397,7 +398,7 @@ class Simulation:
     def _begin(self, speed: float) -> None:
         """Start the scenario's clock and the recording."""
         self.clock.begin(speed)
-        for sink in self._sinks:
+        for sink in (*self._sinks, *self.invariants.sinks):
             self.recorder.add(sink)
             getattr(sink, "follow_store", lambda store: None)(self.store)
         for node in self.nodes.values():

@@ -21,6 +21,7 @@ from kubesim.scenario.language.operations.names import OPERATIONS
 from kubesim.trace import HashSink, MemorySink, Sink
 from kubesim.values import value_object
 
+NO_CONVERGENCE = "no convergence"
 OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
 
 
@@ -97,7 +98,7 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
         elif failure.kind == "convergence":
             key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
-            yield Problem("no convergence", failure.sentence, key, failure.pod, failure.at, failure.records)
+            yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 
 def defect(error: Exception) -> Problem:

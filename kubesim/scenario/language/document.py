@@ -170,16 +170,23 @@ InvariantName = Literal[
     "resource-versions",
     "lost-updates",
 ]
-NAMES: Final[tuple[InvariantName, ...]] = get_args(InvariantName)
-Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
+StrictName = Literal["post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate"]
+STRICT: Final[tuple[StrictName, ...]] = get_args(StrictName)
+NAMES: Final[tuple[InvariantName | StrictName, ...]] = (*get_args(InvariantName), *STRICT)
+Names = Annotated[tuple[InvariantName | StrictName, ...], BeforeValidator(as_list)]
+StrictNames = Annotated[tuple[StrictName, ...], BeforeValidator(as_list)]
 
 
 class Invariants(Strict):
-    """The invariants that are checked: all except those in `disabled`. The run fails unless those in `violated` are
-    violated."""
+    """The invariants that are checked: all except those in `disabled` and strict ones that are not in `added`. The run
+    fails unless those in `violated` are violated."""
 
     disabled: Names = ()
+    added: StrictNames = ()
     violated: Names = ()
+
+    def are_checked(self, name: str) -> bool:
+        return name not in self.disabled and (name not in STRICT or name in (*self.added, *self.violated))
 
 
 def _invariants(value: Any) -> Any:
