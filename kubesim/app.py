@@ -208,7 +208,7 @@ class Simulation:
         self.clock = LoopClock(start)
         self._plugin = plugin = real.plugin
         if plugin is not None and plugin.real_time and self.clock.virtual is not None:
-            self.clock.virtual.skips_idle_ticks = False  # what happens in real containers is seen only by looking
+            self.clock.virtual.skips_idle_ticks = False  # changes in real containers are detected only by polling
         self._story_start = self.clock.now() + LEAD
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
@@ -350,7 +350,7 @@ class Simulation:
             node.start()
         await self.clock.sleep_until(self._story_start)
         if self._plugin is not None and self._plugin.real_time:
-            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the minute before took real time, too
+            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the start took real time, too
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
