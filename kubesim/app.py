@@ -16,8 +16,8 @@ from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.loop.virtual import VirtualLoop
-from kubesim.clock.randomness import chance_seed, random_uids
-from kubesim.clock.wall import wall_now
+from kubesim.clock.randomness import random_uids
+from kubesim.clock.wall import chance_seed, wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store

@@ -1,7 +1,7 @@
 """The state directory of a run with real containers: its id, its lock, and the directories of its nodes.
 
-One run uses a directory at a time. Every sandbox of the run has labels with the id and the directory, which show
-whether the run still goes on.
+One run uses a directory at a time. Every sandbox of the run has its id and its path, which lead from the sandbox to
+the lock: whether the run still goes on.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import fcntl
 import os
 from typing import IO
 
-from kubesim.clock.randomness import chance_name
+from kubesim.clock.wall import unique_name
 from kubesim.runtime.containerd.home import lock_state
+from kubesim.runtime.cri.client.files.real_files import read_text, remove_tree
 from kubesim.runtime.cri.client.labels import Owner
-from kubesim.runtime.cri.client.real_files import read_text, remove_tree
 
 _ID = "cri-id"
 _LOCK = "lock"
@@ -27,7 +27,7 @@ class StateDirectory:
         self._lock: IO[str] = lock_state(self.directory)
         self.id = (read_text(f"{self.directory}/{_ID}") or "").strip()
         if not self.id:
-            self.id = chance_name()
+            self.id = unique_name(8)
             with open(f"{self.directory}/{_ID}", "w") as file:
                 file.write(self.id)
 

@@ -269,10 +269,7 @@ class SimulatedNode:
         context = self._context
         if context.plugin is None:
             return NodeSupplies(self.runtime)
-        setting = NodeSetting(
-            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
-        )
-        supplies = context.plugin.node(setting)
+        supplies = context.plugin.node(NodeSetting.of(context, self.name, number, self._randomness))
         disk = self.disk
         self.disk = replace(disk, logs=supplies.logs or disk.logs, cgroups=supplies.cgroups or disk.cgroups)
         return supplies

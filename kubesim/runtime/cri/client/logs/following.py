@@ -8,8 +8,8 @@ from typing import IO
 
 from kubesim.api.timestamps import MILLISECOND, parse_time
 from kubesim.clock import LoopClock
-from kubesim.runtime.cri.client.container_logs import LogEntry, parse_log
-from kubesim.runtime.cri.client.real_files import is_within
+from kubesim.runtime.cri.client.files.real_files import is_within
+from kubesim.runtime.cri.client.logs.entries import LogEntry, parse_log
 from kubesim.shell.kernel.streams import LogLine, StreamName
 from kubesim.values import mutable
 

@@ -13,7 +13,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesim.runtime.cri.client.real_files import is_within, path_kind, read_text, remove_tree, write_all
+from kubesim.runtime.cri.client.files.real_files import is_within, path_kind, read_text, remove_tree, write_all
 from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.values import value_object
 
