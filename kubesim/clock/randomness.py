@@ -1,9 +1,13 @@
-"""Random streams, named and derived from one seed, so that a new draw in one place changes nothing elsewhere."""
+"""Random streams, named and derived from one seed, so that a new draw in one place changes nothing elsewhere.
+
+Only names outside a run, and runs without a seed, draw from the operating system.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import random
+import secrets
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
@@ -60,3 +64,13 @@ def random_uids(randomness: Randomness) -> Callable[[], str]:
     """Generator of random uids (version 4), the same for the same seed."""
     stream = randomness.stream("uid")
     return lambda: uuid4_text(stream.getrandbits(128))
+
+
+def chance_seed() -> int:
+    """A seed that differs each time."""
+    return secrets.randbits(48)
+
+
+def chance_name(digits: int = 16) -> str:
+    """A name in hexadecimal digits that nothing else on the machine has."""
+    return secrets.token_hex(digits // 2)

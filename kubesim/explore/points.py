@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesim.explore.choice import CRASHES, FIRST, READS, Choice
+from kubesim.scenario.faults.files import PULLED
 from kubesim.trace.records import OperationPassed, PlegEvent, Record
 from kubesim.values import value_object
 
@@ -77,16 +78,20 @@ def _of_effect(points: Sequence[Point], effect: str, nodes: int) -> Iterator[Cho
         yield from (point.choice(effect) for point in _instants(points))
         return
     for point in points:
-        if point.moment == "before" and fits(effect, point.operation):
+        if point.moment == "before" and fits(effect, point.operation, point.subject):
             yield point.choice(effect)
 
 
-def fits(effect: str, operation: str) -> bool:
-    """Whether an operation can have this effect."""
+def fits(effect: str, operation: str, subject: str = "") -> bool:
+    """Whether an operation can have this effect.
+
+    A power failure cannot tear a checkpoint: the kubelet writes another file, syncs it, and renames it (filestore.go).
+    It does not sync the records of pulled images (fs_pullrecords.go).
+    """
     if effect in CRASHES:
         return operation not in READS and operation not in _QUIET
     if effect == "torn":
-        return operation.startswith("disk.")
+        return operation in ("disk.WriteStaticPod", "disk.WriteCniCache") or subject.startswith(PULLED)
     if operation in _QUIET or (operation.startswith("disk.") and effect in ("hang", "delay")):
         return False
     return not (effect == "lost" and operation in READS)

@@ -14,13 +14,14 @@ from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
 from kubesim.explore.coverage import CoverageSink, general
 from kubesim.explore.points import Point, points_of
-from kubesim.explore.subject import Subject, names_in
+from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.operations.names import OPERATIONS
 from kubesim.trace import HashSink, MemorySink, Sink
 from kubesim.values import value_object
 
+NO_CONVERGENCE = "no convergence"
 OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
 
 
@@ -55,7 +56,7 @@ class RunOutcome:
 class Run:
     """A task: the subject with choices. With `observed` its outcome has the points of its trace."""
 
-    subject: Subject
+    subject: ExploreSubject
     choices: tuple[Choice, ...] = ()
     observed: bool = False
 
@@ -97,7 +98,7 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
         elif failure.kind == "convergence":
             key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
-            yield Problem("no convergence", failure.sentence, key, failure.pod, failure.at, failure.records)
+            yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 
 def defect(error: Exception) -> Problem:

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from ssl import RAND_bytes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import Simulation, with_real_nodes
+from kubesim.app import Simulation, with_real_parts
 from kubesim.clock import NEVER, run_virtual
+from kubesim.clock.randomness import chance_name, chance_seed
 from kubesim.clock.real_clock import RealClock
 from kubesim.clock.wall import wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
@@ -30,18 +30,13 @@ from kubesim.errors import UsageError
 from kubesim.kubelet.server import Serving
 from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.runtimes.paced import LEAD, started
+from kubesim.scenario.runtimes.paced import LEAD, RealParts, started
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
 from kubesim.up.control.server import JUMPS, controlled
 from kubesim.up.identity import kubeconfig, make_identity, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
-
-if TYPE_CHECKING:
-    from kubesim.runtime.containerd.cni_nodes import CniNodes
-    from kubesim.scenario.runtimes.plugin import RuntimePlugin
-
 
 RECONCILED = 10 * SECOND
 PROGRESS = SECOND // 2
@@ -100,15 +95,15 @@ def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ())
     """Serve for the duration. Raises UsageError, and RunInterrupted when a signal ends it."""
     stopped: list[RunResult] = []
 
-    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
+    def play(real: RealParts) -> RunResult:
         try:
-            return run_virtual(_serve, scenario, settings, sinks, real, plugin, stopped)
+            return run_virtual(_serve, scenario, settings, sinks, real, stopped)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(scenario.spec, "", settings.speed, play)
+    result = with_real_parts(scenario.spec, "", settings.speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
@@ -118,24 +113,24 @@ async def _serve(
     scenario: Scenario,
     settings: UpSettings,
     sinks: Sequence[Sink],
-    real: CniNodes | None,
-    plugin: RuntimePlugin | None,
+    real: RealParts,
     stopped: list[RunResult],
 ) -> RunResult:
+    plugin = real.plugin
     if plugin is not None and plugin.real_time and settings.control is not None:
         raise UsageError(f"--control: real containers of runtime {scenario.spec.runtime} run in real time")
     length = NEVER // 2 if settings.duration is None else round(settings.duration * settings.speed)
     endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
     scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
-    seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
-    identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
+    seed = chance_seed() if settings.seed is None else settings.seed
+    identity, token = make_identity([settings.host]), chance_name(32)
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with started(plugin), TaskSet() as tasks:
         end_on_internal_errors(tasks)
         serving = settings.serving
         simulation = ServedSimulation(
-            scenario, seed, tasks, sinks, real=real, plugin=plugin, start=start, measured=serving is not None
+            scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
         )
         if state is not None:
             state.failed = tasks.fail

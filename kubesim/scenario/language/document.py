@@ -62,7 +62,7 @@ from kubesim.scenario.language.strict import (
 )
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
-from kubesim.scenario.runtimes.finding import BUNDLED, unknown_runtime
+from kubesim.scenario.runtimes.finding import unknown_runtime
 from kubesim.sources.modes import INCREMENTAL
 
 if TYPE_CHECKING:
@@ -170,16 +170,23 @@ InvariantName = Literal[
     "resource-versions",
     "lost-updates",
 ]
-NAMES: Final[tuple[InvariantName, ...]] = get_args(InvariantName)
-Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
+StrictName = Literal["post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate"]
+STRICT: Final[tuple[StrictName, ...]] = get_args(StrictName)
+NAMES: Final[tuple[InvariantName | StrictName, ...]] = (*get_args(InvariantName), *STRICT)
+Names = Annotated[tuple[InvariantName | StrictName, ...], BeforeValidator(as_list)]
+StrictNames = Annotated[tuple[StrictName, ...], BeforeValidator(as_list)]
 
 
 class Invariants(Strict):
-    """The invariants that are checked: all except those in `disabled`. The run fails unless those in `violated` are
-    violated."""
+    """The invariants that are checked: all except those in `disabled` and strict ones that are not in `added`. The run
+    fails unless those in `violated` are violated."""
 
     disabled: Names = ()
+    added: StrictNames = ()
     violated: Names = ()
+
+    def are_checked(self, name: str) -> bool:
+        return name not in self.disabled and (name not in STRICT or name in (*self.added, *self.violated))
 
 
 def _invariants(value: Any) -> Any:
@@ -189,8 +196,8 @@ def _invariants(value: Any) -> Any:
     return {} if value is True or value == "on" else value
 
 
-def _runtime(name: str) -> str:
-    if name not in BUNDLED and (problem := unknown_runtime(name)):
+def known_runtime(name: str) -> str:
+    if problem := unknown_runtime(name):
         raise PydanticCustomError("runtime", "{problem}", {"problem": problem})
     return name
 
@@ -200,7 +207,7 @@ class Spec(Strict):
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
     )
     sources: Sources = defaults()
-    runtime: Annotated[str, AfterValidator(_runtime)] = "simulated"
+    runtime: Annotated[str, AfterValidator(known_runtime)] = "simulated"
     cni: CniItem = defaults()
     cri: CriItem = defaults()
     profile: Annotated[Profile, BeforeValidator(_profile)] = Field(default=DEFAULT_PROFILE, validate_default=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, go
+from kubesim.clock.randomness import chance_name
 from kubesim.errors import KubesimError, UsageError
 from kubesim.runtime.cri.wire.endpoint import require_grpc, socket_path
 from kubesim.scenario.language.cri_items import DEFAULT_ENDPOINT
@@ -51,7 +51,7 @@ class CriPlugin(RuntimePlugin):
         self._path = socket_path(self.endpoint, "--cri-endpoint")
         self._item = item
         self._machine = read_machine()
-        self.state = StateDirectory(item.state or os.path.join(states_directory(), secrets.token_hex(4)))
+        self.state = StateDirectory(item.state or os.path.join(states_directory(), chance_name(8)))
         self._identity: RuntimeIdentity | None = None
         self._calls: GrpcCalls | None = None
         self._followers: list[LogFollower] = []

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
+from kubesim.shell.kernel.permissions import EVERYTHING, Permissions
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.signals import (
     HARMLESS,
@@ -304,6 +305,7 @@ class Kernel:
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
     user: User = ROOT
+    permissions: Permissions = EVERYTHING
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The table: those in need first, everything when it is written to a file, and never more than a screen holds."""
+"""The table: pods with problems first, all pods in a file, and at most one screen on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[
     return found
 
 
-def test_restarts_and_missing_things_have_names() -> None:
+def test_columns_of_restarts_and_missing_objects() -> None:
     rows: list[str] = []
 
     async def draw(watching: Watching) -> None:
@@ -45,7 +45,7 @@ def test_restarts_and_missing_things_have_names() -> None:
     }
 
 
-def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:
+def test_on_a_screen_it_fits_and_names_the_omitted_rows() -> None:
     lines = drawn(200, 80, 24)
     assert len(lines) <= 23
     assert max(map(len, lines)) <= 80
@@ -56,13 +56,13 @@ def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:
     assert lines[first + 1].startswith("    next: ")
 
 
-def test_with_room_to_the_right_each_pod_has_one_line() -> None:
+def test_a_wide_terminal_has_one_line_per_pod() -> None:
     lines = drawn(3, 160, 40)
     assert lines[-1].startswith("shop/web-0002")
     assert not any("next: " in line for line in lines)
 
 
-def test_elsewhere_it_shows_everything() -> None:
+def test_in_a_file_it_shows_everything() -> None:
     lines = drawn(200)
     assert sum(line.startswith("shop/") for line in lines) == 201
     assert not any(line.endswith("…") for line in lines)

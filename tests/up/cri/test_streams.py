@@ -126,6 +126,7 @@ def test_a_streaming_url_works_once(socket: Path, tmp_path: Path) -> None:
             with pytest.raises(urllib.error.HTTPError) as failed:
                 await asyncio.to_thread(fetch, path)
             assert failed.value.code == status
+            failed.value.close()
 
     with_pod(socket, tmp_path, story, "top")
 

@@ -6,11 +6,11 @@ Mirrors: pkg/volume/util/atomic_writer.go
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Mapping
 
+from kubesim.clock.randomness import chance_name
 from kubesim.runtime.volume_directories import PathKind
 
 _DATA = "..data"
@@ -30,7 +30,7 @@ def write_all(directory: str, files: Mapping[str, str]) -> bool:
     old = os.path.join(directory, os.readlink(f"{directory}/{_DATA}")) if os.path.islink(f"{directory}/{_DATA}") else ""
     if old and texts(old) == dict(files):
         return False
-    version = f"..{secrets.token_hex(8)}"
+    version = f"..{chance_name()}"
     os.mkdir(f"{directory}/{version}", 0o755)
     for name, text in files.items():
         path = _inside(f"{directory}/{version}", name)

@@ -1,4 +1,4 @@
-"""Scenarios as text: with choices added, with parts removed. Pure."""
+"""The parts that a scenario may do without, and the scenario without one of them, as text. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
-from kubesim.explore.subject import Subject
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import replace
 
 Path = tuple[str | int, ...]  # the first step is the number of the document
@@ -15,7 +15,7 @@ _LISTS = ("steps", "faults", "behaviours", "dependencies", "images", "objects", 
 _OF_POD = ("containers", "initContainers", "ephemeralContainers")
 
 
-def removable(subject: Subject) -> list[Path]:
+def removable(subject: ExploreSubject) -> list[Path]:
     """The parts that a scenario may do without, large ones first."""
     documents = subject.documents()
     spec = documents[0].get("spec") or {}
@@ -40,7 +40,7 @@ def _in_pods(value: Any) -> Iterator[Path]:
             yield from ((name, *path) for path in _in_pods(value.get(name)))
 
 
-def without(subject: Subject, path: Path) -> Subject:
+def without(subject: ExploreSubject, path: Path) -> ExploreSubject:
     """The same scenario without one of its parts."""
     documents = deepcopy(subject.documents())
     parent: Any = documents
@@ -50,7 +50,7 @@ def without(subject: Subject, path: Path) -> Subject:
     return with_documents(subject, documents)
 
 
-def with_documents(subject: Subject, documents: Sequence[Any]) -> Subject:
+def with_documents(subject: ExploreSubject, documents: Sequence[Any]) -> ExploreSubject:
     return replace(subject, text=text_of(documents))
 
 

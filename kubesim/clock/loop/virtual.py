@@ -21,8 +21,8 @@ from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
-from kubesim.clock.pacing import CROWDED, PacedLoop
-from kubesim.clock.timers import SECOND, LoopHandle, PartOfTick, Periodic, Tick, Timer
+from kubesim.clock.loop.pacing import CROWDED, PacedLoop
+from kubesim.clock.loop.timers import SECOND, LoopHandle, PartOfTick, Periodic, Tick, Timer
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
-"""`Strand`: random combinations of choices, with hypothesis as the engine.
+"""`RandomBatch`: random combinations of choices, with hypothesis as the engine.
 
 Hypothesis draws the choices, shrinks them when a run has a problem, keeps such examples in its database and prefers
-combinations that reach new rules (`target`). A strand is one task: a pure function of its seed, unless the database
+combinations that reach new rules (`target`). A batch is one task: a pure function of its seed, unless the database
 has examples of earlier searches, which come first.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.explore.choice import Choice
 from kubesim.explore.run import Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, Identity
-from kubesim.explore.subject import Subject
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import value_object
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_SHRINKING = 40  # runs; what they leave is shrunk further with less of the 
 
 
 @value_object
-class StrandOutcome:
+class RandomBatchOutcome:
     """`shrinking` runs are not among `runs`."""
 
     runs: int
@@ -34,10 +34,10 @@ class StrandOutcome:
 
 
 @value_object
-class Strand:
+class RandomBatch:
     """A task: up to `runs` random runs. `known` are the problems that are no news; `rules` were reached before."""
 
-    subject: Subject
+    subject: ExploreSubject
     choices: tuple[Choice, ...]
     rules: frozenset[str]
     known: tuple[Identity, ...]
@@ -45,7 +45,7 @@ class Strand:
     runs: int
     database: str = ""
 
-    def __call__(self) -> StrandOutcome:
+    def __call__(self) -> RandomBatchOutcome:
         return _Engine(self).outcome()
 
 
@@ -74,22 +74,22 @@ def _number(below: int) -> SearchStrategy[int]:
 
 
 class _Engine:
-    """Plays the examples of one strand."""
+    """Plays the examples of one batch."""
 
-    def __init__(self, strand: Strand) -> None:
-        self._strand = strand
+    def __init__(self, batch: RandomBatch) -> None:
+        self._batch = batch
         self._played: dict[tuple[Choice, ...], RunOutcome] = {}
         self._found: dict[Identity, Finding] = {}
         self._failures: dict[Identity, type[Exception]] = {}
 
-    def outcome(self) -> StrandOutcome:
+    def outcome(self) -> RandomBatchOutcome:
         from hypothesis import HealthCheck, Phase, given, seed, settings
         from hypothesis.database import DirectoryBasedExampleDatabase
 
-        strand = self._strand
+        batch = self._batch
         configured = settings(
-            max_examples=strand.runs,
-            database=DirectoryBasedExampleDatabase(strand.database) if strand.database else None,
+            max_examples=batch.runs,
+            database=DirectoryBasedExampleDatabase(batch.database) if batch.database else None,
             deadline=None,
             phases=(Phase.reuse, Phase.generate, Phase.target, Phase.shrink),
             suppress_health_check=list(HealthCheck),
@@ -97,8 +97,8 @@ class _Engine:
         )
 
         @configured
-        @seed(strand.seed)
-        @given(combinations(strand.choices))
+        @seed(batch.seed)
+        @given(combinations(batch.choices))
         def example(drawn: list[Choice]) -> None:
             self._example(tuple(drawn))
 
@@ -108,27 +108,27 @@ class _Engine:
             if not self._found or isinstance(error, KeyboardInterrupt):
                 raise
         rules = frozenset(rule for outcome in self._played.values() for rule in outcome.rules)
-        runs = min(len(self._played), strand.runs)
-        return StrandOutcome(runs, len(self._played) - runs, rules, tuple(self._found.values()))
+        runs = min(len(self._played), batch.runs)
+        return RandomBatchOutcome(runs, len(self._played) - runs, rules, tuple(self._found.values()))
 
     def _example(self, choices: tuple[Choice, ...]) -> None:
         from hypothesis import target
 
         outcome = self._played.get(choices)
-        if outcome is None and len(self._played) >= self._strand.runs + MOST_SHRINKING:
+        if outcome is None and len(self._played) >= self._batch.runs + MOST_SHRINKING:
             return  # hypothesis takes it for an example without a problem, and stops shrinking
         if outcome is None:
-            outcome = self._played[choices] = Run(self._strand.subject, choices)()
-        target(float(len(outcome.rules - self._strand.rules)), label="new rules")
+            outcome = self._played[choices] = Run(self._batch.subject, choices)()
+        target(float(len(outcome.rules - self._batch.rules)), label="new rules")
         for problem in outcome.problems:
-            if problem.identity not in self._strand.known:
+            if problem.identity not in self._batch.known:
                 self._note(problem, choices)
                 raise self._failure(problem.identity)
 
     def _note(self, problem: Problem, choices: tuple[Choice, ...]) -> None:
         found = self._found.get(problem.identity)
         if found is None or len(choices) < len(found.choices):
-            self._found[problem.identity] = Finding(problem, Run(self._strand.subject, choices))
+            self._found[problem.identity] = Finding(problem, Run(self._batch.subject, choices))
 
     def _failure(self, identity: Identity) -> Exception:
         """An exception with a class for each problem, because hypothesis shrinks each class separately."""

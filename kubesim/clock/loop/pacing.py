@@ -16,7 +16,7 @@ from selectors import PollSelector
 from typing import Any
 
 from kubesim.clock.awaited import Awaited
-from kubesim.clock.timers import SECOND
+from kubesim.clock.loop.timers import SECOND
 
 CROWDED = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
 PROGRESS_S = 0.5  # with a speed: real seconds between two calls of `on_progress` during a wait

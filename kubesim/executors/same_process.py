@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesim.executors.executor import Lost, T, Task
+from kubesim.executors.executor import Lost, PureTask, T
 from kubesim.values import part
 
 
 @part
-class InProcess:
+class SameProcess:
     """Implements `Executor`."""
 
     jobs: int = 1
 
-    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]:
+    def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]:
         for number, task in enumerate(tasks):
             yield number, task()
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kubesim.clock.garbage import collected_rarely
 from kubesim.clock.interrupts import cancelled_by_interrupts
-from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.loop.virtual import VirtualLoop
 
 T = TypeVar("T")
 

@@ -1,12 +1,12 @@
-"""`Part`: one part of a search, which decides what it runs next from the outcomes of its own runs alone.
+"""`Partition`: a share of a search, which decides what it runs next from the outcomes of its own runs alone.
 
-A search consists of a fixed number of parts, so its results do not depend on how many of them run side by side, or on
-which machine. A part first plays its share of the single faults, then pairs and random combinations in turn:
+A search has a fixed number of partitions, so its results do not depend on how many of them run side by side, or on
+which machine. A partition first plays its share of the single faults, then pairs and random combinations in turn:
 
 - a pair continues a run that reached rare rules, with a second fault at a later point of that run;
-- random combinations come from `Strand`.
+- random combinations come from `RandomBatch`.
 
-Pure: generators yield tasks and receive their results.
+Pure: generators yield tasks and receive their results; None for those that were not played, because the time was up.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kubesim.explore.choice import Choice
 from kubesim.explore.points import choices_of
 from kubesim.explore.run import Run, RunOutcome
 from kubesim.explore.search.finding import Finding, Identity, merged
+from kubesim.explore.search.random_batch import RandomBatch, RandomBatchOutcome
 from kubesim.explore.search.shrink import shrink
-from kubesim.explore.search.strand import Strand, StrandOutcome
-from kubesim.explore.subject import Subject
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import mutable, value_object
 
-PARTS = 8
-ROUND = 16  # runs of one part that are played side by side
+PARTITIONS = 8
+ROUND = 16  # runs of one partition that are played side by side
 PARENTS = 4  # runs that pairs continue, in each round of pairs
 
 Tasks = Sequence[Any]
@@ -37,11 +37,10 @@ Steps = Generator[Tasks, Sequence[Any], None]
 
 
 @value_object
-class Plan:
-    """What all parts of a search share. `singles` are all single choices; `runs` is the budget of each part, None: no
-    end."""
+class SearchPlan:
+    """What all partitions of a search share. `singles` are all single choices."""
 
-    subject: Subject
+    subject: ExploreSubject
     effects: tuple[str, ...]
     singles: tuple[Choice, ...]
     reference: RunOutcome
@@ -51,8 +50,8 @@ class Plan:
 
 
 @mutable(eq=False)
-class Played:
-    """A run of this part with the rules that it reached."""
+class PlayedRun:
+    """A run of this partition with the rules that it reached."""
 
     run: Run
     outcome: RunOutcome
@@ -60,14 +59,14 @@ class Played:
 
 
 @mutable(eq=False)
-class Part:
-    """The state of one part. `left` is the number of runs that it may still make; None: no limit."""
+class Partition:
+    """The state of one partition. `left` is the number of runs that it may still make; None: no limit."""
 
-    plan: Plan
+    plan: SearchPlan
     number: int
-    parts: int
+    partitions: int
     left: int | None
-    played: list[Played] = field(default_factory=list)
+    played: list[PlayedRun] = field(default_factory=list)
     findings: dict[Identity, Finding] = field(default_factory=dict)
     rules: Counter[str] = field(default_factory=Counter)
     runs: int = 0
@@ -75,43 +74,44 @@ class Part:
     growth: list[tuple[int, int]] = field(default_factory=list)  # number of runs, and of rules reached by then
 
     def steps(self) -> Steps:
-        """The rounds of this part, until its budget is used up."""
-        self._known(self.plan.reference)
-        singles = iter(self.plan.singles[self.number :: self.parts])
-        while batch := list(islice(singles, self._allowed(ROUND))):
+        """The rounds of this partition, until its budget is used up."""
+        self._count_rules(self.plan.reference)
+        singles = iter(self.plan.singles[self.number :: self.partitions])
+        while batch := list(islice(singles, self._affordable(ROUND))):
             yield from self._play([Run(self.plan.subject, (choice,)) for choice in batch])
         number = 0
-        while self._allowed(ROUND) and self.plan.singles:
+        while self._affordable(ROUND) and self.plan.singles:
             before = self.runs
             yield from self._pairs()
-            yield from self._strand(number)
+            yield from self._random(number)
             number += 1
             if self.runs == before:
                 return
 
-    def _allowed(self, wanted: int) -> int:
+    def _affordable(self, wanted: int) -> int:
         return wanted if self.left is None else max(0, min(wanted, self.left))
 
-    def _known(self, outcome: RunOutcome) -> None:
+    def _count_rules(self, outcome: RunOutcome) -> None:
         self.rules.update(outcome.rules)
 
     # -- playing ------------------------------------------------------------------------------------------------
 
     def _play(self, runs: Sequence[Run]) -> Steps:
         outcomes = yield runs
-        self._count(len(runs))
-        for run, outcome in zip(runs, outcomes, strict=True):
+        played = [(run, outcome) for run, outcome in zip(runs, outcomes, strict=True) if outcome is not None]
+        self._count(len(played))
+        for run, outcome in played:
             self.rules.update(outcome.rules)
-            self.played.append(Played(run, outcome))
+            self.played.append(PlayedRun(run, outcome))
         self.growth.append((self.runs, len(self.rules)))
-        yield from self._found([(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)])
+        yield from self._record_problems(played)
 
     def _count(self, runs: int) -> None:
         self.runs += runs
         if self.left is not None:
             self.left -= runs
 
-    def _found(self, outcomes: Sequence[tuple[Run, RunOutcome]]) -> Steps:
+    def _record_problems(self, outcomes: Sequence[tuple[Run, RunOutcome]]) -> Steps:
         """Count the problems of these outcomes; shrink those that are new."""
         known = {problem.identity for problem in self.plan.reference.problems}
         fresh: dict[Identity, Finding] = {}
@@ -123,11 +123,12 @@ class Part:
                 if finding is None:
                     fresh[problem.identity] = Finding(problem, run)
                 else:
-                    self._put(fresh, finding)
+                    self._count_again(fresh, finding)
+        self.findings.update(fresh)  # an interrupted search has them, too
         for identity, finding in fresh.items():
             self.findings[identity] = yield from self._shrunk(finding)
 
-    def _put(self, fresh: dict[Identity, Finding], finding: Finding) -> None:
+    def _count_again(self, fresh: dict[Identity, Finding], finding: Finding) -> None:
         again = Finding(finding.problem, finding.run, finding.count + 1)
         (fresh if finding.identity in fresh else self.findings)[finding.identity] = again
 
@@ -149,19 +150,21 @@ class Part:
     def _pairs(self) -> Steps:
         """Continue the runs that reached the rarest rules with a second fault."""
         parents = sorted((each for each in self.played if not each.was_parent), key=self._rarity, reverse=True)
-        chosen = parents[: min(PARENTS, self._allowed(ROUND) // 2)]
+        chosen = parents[: min(PARENTS, self._affordable(ROUND) // 2)]
         if not chosen:
             return
         for each in chosen:
             each.was_parent = True
         runs = [Run(self.plan.subject, each.run.choices, observed=True) for each in chosen]
-        outcomes: Sequence[RunOutcome] = yield runs
-        self._count(len(runs))
-        pairs = [self._continued(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
-        share = self._allowed(ROUND - len(runs)) // len(pairs)
+        outcomes: Sequence[RunOutcome | None] = yield runs
+        self._count(sum(outcome is not None for outcome in outcomes))
+        pairs = [self._continued(run, outcome) for run, outcome in zip(runs, outcomes, strict=True) if outcome]
+        if not pairs:
+            return
+        share = self._affordable(ROUND - len(runs)) // len(pairs)
         yield from self._play([run for listed in pairs for run in islice(listed, share)])
 
-    def _rarity(self, played: Played) -> float:
+    def _rarity(self, played: PlayedRun) -> float:
         return fsum(1 / self.rules[rule] for rule in played.outcome.rules)  # the same in any order
 
     def _continued(self, run: Run, outcome: RunOutcome) -> Iterator[Run]:
@@ -183,23 +186,26 @@ class Part:
 
     # -- random combinations ------------------------------------------------------------------------------------
 
-    def _strand(self, number: int) -> Steps:
-        runs = self._allowed(ROUND)
+    def _random(self, number: int) -> Steps:
+        runs = self._affordable(ROUND)
         if not runs:
             return
-        seed = Randomness(self.plan.seed).stream("strand", str(self.number), str(number)).getrandbits(32)
+        seed = Randomness(self.plan.seed).stream("batch", str(self.number), str(number)).getrandbits(32)
         known = (*self.findings, *(problem.identity for problem in self.plan.reference.problems))
         plan = self.plan
-        strand = Strand(plan.subject, plan.singles, frozenset(self.rules), known, seed, runs, plan.database)
-        [outcome] = yield [strand]
-        assert isinstance(outcome, StrandOutcome)
+        batch = RandomBatch(plan.subject, plan.singles, frozenset(self.rules), known, seed, runs, plan.database)
+        [outcome] = yield [batch]
+        if outcome is None:
+            return
+        assert isinstance(outcome, RandomBatchOutcome)
         self._count(outcome.runs)
         self.shrinking += outcome.shrinking
         self.rules.update(outcome.rules)
         self.growth.append((self.runs, len(self.rules)))
+        self.findings.update({finding.identity: finding for finding in outcome.findings})
         for finding in outcome.findings:
             self.findings[finding.identity] = yield from self._shrunk(finding)
 
 
-def findings_of(parts: Sequence[Part]) -> list[Finding]:
-    return merged(finding for part in parts for finding in part.findings.values())
+def findings_of(partitions: Sequence[Partition]) -> list[Finding]:
+    return merged(finding for partition in partitions for finding in partition.findings.values())

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_labels
+from kubesim.api.validation.network import validate_endpoint_ip
 from kubesim.api.workloads.rules.kind_rules import KindRules
 
 HEADLESS = "None"
@@ -144,7 +145,7 @@ def _validate(errors: Errors, service: JsonObject) -> None:
     _validate_session_affinity(errors, spec)
     validate_cluster_ips(errors, spec)
     for n, address in enumerate(spec.get("externalIPs") or ()):
-        _validate_external_ip(errors, address, f"spec.externalIPs[{n}]")
+        validate_endpoint_ip(errors, address, f"spec.externalIPs[{n}]")
     errors.unless_one_of("spec.type", spec["type"], _TYPES)
     _validate_unique_ports(errors, spec)
     _validate_load_balancer(errors, spec)
@@ -224,7 +225,7 @@ def _are_addresses(errors: Errors, addresses: list[str]) -> bool:
             if len(addresses) > 1:
                 errors.invalid("spec.clusterIPs", addresses, "'None' must be the first and only value")
             continue
-        errors.all_invalid(f"spec.clusterIPs[{n}]", address, formats.ip_address(address, strict=False))
+        errors.all_invalid(f"spec.clusterIPs[{n}]", address, formats.ip_address(address))
     fine = len(errors) == before
     if len(addresses) > 2:
         errors.invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
@@ -242,22 +243,6 @@ def _validate_families(errors: Errors, addresses: list[str], families: list[str]
 
 def family_of(address: str) -> str:
     return "IPv6" if ":" in address else "IPv4"
-
-
-def _validate_external_ip(errors: Errors, address: str, path: str) -> None:
-    complaints = formats.ip_address(address, strict=False)
-    if complaints:
-        errors.all_invalid(path, address, complaints)
-        return
-    ip = ipaddress.ip_address(address)
-    if ip.is_unspecified:
-        errors.invalid(path, address, f"may not be unspecified ({address})")
-    if ip.is_loopback:
-        errors.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-    if ip.is_link_local:
-        errors.invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-    if ip.is_multicast and str(ip).startswith(("224.0.0.", "ff02:")):
-        errors.invalid(path, address, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 
 def _validate_unique_ports(errors: Errors, spec: JsonObject) -> None:
@@ -364,7 +349,7 @@ def _validate_slice(errors: Errors, endpoint_slice: JsonObject) -> None:
             errors.too_many(path, len(addresses), 100)
         for m, address in enumerate(addresses):
             if kind in ("IPv4", "IPv6"):
-                complaints = formats.ip_address(address, strict=kind == "IPv6")
+                complaints = formats.ip_address(address)
                 errors.all_invalid(f"{path}[{m}]", address, complaints)
                 if not complaints and family_of(address) != kind:
                     errors.invalid(path, address, f"must be an {kind} address")

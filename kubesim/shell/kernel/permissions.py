@@ -1,0 +1,28 @@
+"""`Permissions`: what the kernel allows the processes of a container: capabilities, system calls, programs."""
+
+from __future__ import annotations
+
+from kubesim.values import value_object
+
+NOT_PERMITTED = "Operation not permitted"
+# The system calls that programs ask for.
+CHECKED_CALLS = frozenset({"chmod", "chown", "fchmodat", "fchownat", "sethostname", "socket"})
+
+
+@value_object
+class Permissions:
+    """`capabilities` have no `CAP_`; None: all. `blocked_calls` are the system calls that a seccomp profile blocks;
+    `masked` are the names of programs that cannot be executed. `no_new_privileges` disables set-user-ID programs."""
+
+    capabilities: frozenset[str] | None = None
+    blocked_calls: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
+    no_new_privileges: bool = False
+
+    def allow(self, capability: str, *calls: str) -> bool:
+        """Whether an operation works that needs the capability (empty: none) and these system calls."""
+        has_capability = not capability or self.capabilities is None or capability in self.capabilities
+        return has_capability and self.blocked_calls.isdisjoint(calls)
+
+
+EVERYTHING = Permissions()
