@@ -64,7 +64,7 @@ def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overl
 
     base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), own_flags(args), gates)
     runtime, networks, cri = runtime_flags.chosen(args)
-    given = frozenset(CNI[name] for name in networks if name in CNI)
+    given: frozenset[tuple[str, ...]] = frozenset(CNI[name] for name in networks if name in CNI)
     if "dir" in networks.get("plugin", ()):
         given |= {PLUGIN_DIR}
     given |= {CRI[name] for name in cri if name in CRI} | ({RUNTIME} if runtime else set())
