@@ -18,8 +18,10 @@ from kubesim.clock import NEVER, run_virtual
 from kubesim.clock.real_clock import RealClock
 from kubesim.clock.wall import chance_seed, unique_name, wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -30,14 +32,13 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.runtimes.paced import LEAD, RealParts, started
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
-from kubesim.up.control.server import controlled
+from kubesim.up.control.server import JUMPS, controlled
 from kubesim.up.identity import kubeconfig, make_identity, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
 
 RECONCILED = 10 * SECOND
 PROGRESS = SECOND // 2
-_JUMPS = 100_000.0  # the speed of a clock that may be advanced by days
 
 
 @value_object
@@ -60,7 +61,7 @@ class UpSettings:
     @property
     def fastest(self) -> float:
         """The limits of connections that asyncio counts in virtual time are for this speed."""
-        return self.speed if self.control is None else max(self.speed, _JUMPS)
+        return self.speed if self.control is None else max(self.speed, JUMPS)
 
 
 class ServedSimulation(Simulation):
@@ -77,6 +78,16 @@ class ServedSimulation(Simulation):
         metadata = event.object.metadata
         if event.type == "DELETED" and (metadata.namespace, metadata.name) == ("default", "kubernetes"):
             self.clock.call_at(self.clock.now() + RECONCILED, create_kubernetes_service, self.store)
+
+
+def publish_client_ca(store: Store, certificate: str) -> None:
+    """Publish the certificate with which the API server connects to kubelets, as the API server does with its client
+    CA."""
+    name = ("ConfigMap", "kube-system", "extension-apiserver-authentication")
+    if store.find(*name) is not None:
+        store.remove(*name)  # from before a restart
+    body = {"metadata": {"name": name[2]}, "data": {"client-ca-file": certificate}}
+    create(store, Target(RESOURCES["ConfigMap"], "kube-system"), body)
 
 
 def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ()) -> RunResult:
@@ -126,9 +137,10 @@ async def _serve(
             state.follow(simulation.store)
         await simulation.come_up(settings.speed)
         clock = RealClock(simulation.clock)
-        beside = BesideStore(simulation, clock, state)
+        publish_client_ca(simulation.store, identity.certificate)
+        beside = BesideStore(simulation, clock, identity.client_tls(), state)
         server = ClusterServer(
-            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.fastest
+            simulation.store, clock, tokens=(token,), tls=identity.server_tls(), beside=beside, speed=settings.fastest
         )
         await server.start(settings.host, settings.port)
         text = kubeconfig(server.address, identity.certificate, token)

@@ -85,6 +85,8 @@ class SimulatedNode:
         self._settings = replace(settings, list_duration=context.latencies.list)
         if context.real is not None and context.real.host_ips:
             self._settings = replace(self._settings, host_ips=context.real.host_ips)
+        if self.live is not None and (endpoint := self.live.endpoint(item.name)) is not None:
+            self._settings = replace(self._settings, host_ips=endpoint[:1], port=endpoint[1])
 
         # Survives the agent.
         self.disk = KubeletDisk(
