@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.clock.choices import Choices, Draw
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.loop.virtual import VirtualLoop
@@ -35,6 +36,7 @@ from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.language.variation.choice_items import TIES
 from kubesim.scenario.play.control_plane import start_control_plane
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
@@ -74,6 +76,7 @@ class Trial:
     cut: int | None = None
     added: tuple[Step, ...] = ()
     observed: tuple[str, ...] = ()
+    draws: list[Draw] | None = None  # receives all draws of random streams
 
 
 def run_scenario(
@@ -210,7 +213,8 @@ class Simulation:
         if plugin is not None and plugin.real_time and self.clock.virtual is not None:
             self.clock.virtual.skips_idle_ticks = False  # changes in real containers are detected only by polling
         self._story_start = self.clock.now() + LEAD
-        self.randomness = Randomness(seed)
+        self.choices = self._make_choices()
+        self.randomness = Randomness(seed, self.choices)
         self.recorder = Recorder(self.clock)
         self.measured = self._metrics_sink() if measured else None
         self._sinks = sinks if self.measured is None else (*sinks, self.measured)
@@ -231,6 +235,16 @@ class Simulation:
         start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
+
+    def _make_choices(self) -> Choices | None:
+        """The draws that the scenario decides; None if the seed decides all of them."""
+        given, log = self.scenario.spec.choices, self._trial.draws
+        if not given and log is None:
+            return None
+        choices = Choices({(item.draw, item.nth): item.take for item in given}, log)
+        if self.clock.virtual is not None:
+            self.clock.virtual.ties = lambda count: choices.index(TIES, 0, count)
+        return choices
 
     def make_store(self) -> Store:
         """An empty in-memory API server."""
@@ -372,10 +386,21 @@ class Simulation:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
+        self._check_choices(judge, until)
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
         return self._result(witness, judge, metrics)
+
+    def _check_choices(self, judge: Judge, until: int | None) -> None:
+        """Fail the run for a choice about a draw that it did not make, because of a wrong name or number."""
+        if self.choices is None or until is not None or self._trial.cut is not None:
+            return
+        for item in self.scenario.spec.choices:
+            made = self.choices.counts[item.draw]
+            if made < item.nth:
+                why = f"the run drew {made} times from {item.draw}, and nth is {item.nth}"
+                judge.step_failed(f"choice of {item.draw}", why, item.location)
 
     def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
         loop = asyncio.get_running_loop()

@@ -38,6 +38,7 @@ _Entry = tuple[int, int, Timer | asyncio.Future[None]]
 class VirtualLoop(PacedLoop):
     """An asyncio event loop in virtual time."""
 
+    ties: Callable[[int], int] | None = None  # the timer that fires first, of so many at the same instant
     skips_idle_ticks = True  # a test turns it off, so that all ticks run, and compares the traces
 
     # asyncio's base class creates it. The type of its entries is ours, because we replace all methods that use it.
@@ -293,6 +294,8 @@ class VirtualLoop(PacedLoop):
                 self._unpark(end)
         elif (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
             timers = []
+        if self.ties is not None:
+            self._settle_tie(self.ties)
         while timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
             if isinstance(timer, Timer):
@@ -323,6 +326,25 @@ class VirtualLoop(PacedLoop):
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
+
+    def _settle_tie(self, choose: Callable[[int], int]) -> None:
+        """Let another timer of the next instant fire first, if there are several that are no ticks."""
+        timers, tied = self._timers, list[_Entry]()
+        while timers and (not tied or timers[0][0] == tied[0][0]):
+            entry = heappop(timers)
+            if not entry[2].cancelled():
+                tied.append(entry)
+        free = [n for n, (_, order, timer) in enumerate(tied) if order < LATE and type(timer) is not Tick]
+        chosen = choose(len(free)) if len(free) > 1 else 0
+        if chosen:
+            before, after = free[:chosen], free[chosen]
+            first = tied[after]
+            orders = [tied[n][1] for n in (*before, after)]
+            moved = [first, *(tied[n] for n in before)]
+            for n, order, entry in zip((*before, after), orders, moved, strict=True):
+                tied[n] = (entry[0], order, entry[2])
+        for entry in tied:
+            heappush(timers, entry)
 
     def _describe_deadlock(self) -> str:
         lines = []
