@@ -37,8 +37,8 @@ class Budget:
 
 @value_object
 class Settings:
-    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions. `sample`
-    is the number of single faults, drawn with the seed; None: all of them."""
+    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions.
+    `sample` is the number of single faults, drawn with the seed; None: all of them."""
 
     effects: tuple[str, ...] = tuple(EFFECTS)
     budget: Budget = Budget(runs=200)
