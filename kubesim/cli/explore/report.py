@@ -42,20 +42,20 @@ class ProgressLine:
 
 def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
     """Write a scenario and an explanation for each finding."""
+    return [write_finding(finding, directory, number) for number, finding in enumerate(result.findings, start=1)]
+
+
+def write_finding(finding: Finding, directory: Path, number: int) -> Path:
     from kubesim.explore.scenario_file import file_name, file_text
 
-    files = []
+    path = directory / file_name(finding, number)
     try:
-        if result.findings:
-            directory.mkdir(parents=True, exist_ok=True)
-        for number, finding in enumerate(result.findings, start=1):
-            path = directory / file_name(finding, number)
-            path.write_text(file_text(finding, path.name), encoding="utf-8")
-            path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
-            files.append(path)
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(file_text(finding, path.name), encoding="utf-8")
+        path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {directory}: {error.strerror}") from None
-    return files
+    return path
 
 
 def explanation(finding: Finding) -> Iterator[str]:

@@ -74,19 +74,18 @@ def check_installed() -> None:
 
 
 def subject_of(args: argparse.Namespace, file: str) -> ExploreSubject:
-    from kubesim.explore.subject import CHECKS, ExploreSubject
+    from kubesim.explore.subject import ExploreSubject
     from kubesim.shipped import scenario_file
 
     if file == "-":
         raise UsageError("each process reads the file: save standard input in a file, and give that")
-    checked = _known("--invariants", args.invariants, CHECKS) if args.invariants else CHECKS
     gates = options.feature_gates(args) or {}
     return ExploreSubject.of_file(
         scenario_file(file),
         profile=options.profile(args),
         gates=tuple(sorted(gates.items())),
         seed=options.seed(args),
-        checked=checked,
+        checked=checks_of(args),
     )
 
 
@@ -95,6 +94,12 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     shard = (args.shard.index, args.shard.count) if args.shard is not None else (0, 1)
     return Settings(effects=effects_of(args), budget=budget_of(args), seed=options.seed(args) or 0, shard=shard)
+
+
+def checks_of(args: argparse.Namespace) -> tuple[str, ...]:
+    from kubesim.explore.subject import CHECKS
+
+    return _known("--invariants", args.invariants, CHECKS) if args.invariants else CHECKS
 
 
 def budget_of(args: argparse.Namespace) -> Budget:

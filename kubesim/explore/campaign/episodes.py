@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from kubesim.clock import Randomness
 from kubesim.explore.search.finding import Identity
+from kubesim.features import DEFAULT_PROFILE
 from kubesim.features.table import PROFILES
 from kubesim.values import value_object
 
-NEWEST_SHARE: Final = 3  # the newest profile is drawn this many times as often as an older one
+DEFAULT_SHARE: Final = 3  # the default profile is drawn this many times as often as another one
 
 
 @value_object
@@ -65,9 +66,7 @@ def next_draw(files: Sequence[str], episodes: Sequence[Episode], seed: int, prof
     """The search after these episodes. `profile` is the one of all searches; None: it is drawn, too."""
     chance = Randomness(seed).stream("episode", str(len(episodes)))
     file = chance.choices(files, [weight(file, episodes) for file in files])[0]
-    profiles = list(PROFILES)
-    shares = [NEWEST_SHARE if name == profiles[-1] else 1 for name in profiles]
-    drawn = chance.choices(profiles, shares)[0]
+    drawn = chance.choices(PROFILES, [DEFAULT_SHARE if name == DEFAULT_PROFILE else 1 for name in PROFILES])[0]
     return Draw(file, profile or drawn, chance.getrandbits(31))
 
 

@@ -37,8 +37,8 @@ class Budget:
 
 @value_object
 class Settings:
-    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions. `sample`
-    is the number of single faults, drawn with the seed; None: all of them."""
+    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions.
+    `sample` is the number of single faults, drawn with the seed; None: all of them."""
 
     effects: tuple[str, ...] = tuple(EFFECTS)
     budget: Budget = Budget(runs=200)
@@ -112,7 +112,7 @@ class Exploration:
             run = Run(self._subject, observed=True)
             [reference] = self._results([run])
         self._result.reference = reference
-        if self._settings.shard[0] == 0 and reference.trace_hash:
+        if self._settings.shard[0] == 0 and self._settings.sample is None and reference.trace_hash:
             self._to_repeat.append((run, reference.trace_hash))
         self._own_findings += [Finding(problem, Run(self._subject)) for problem in reference.problems]
         plan = self._plan(reference)
