@@ -70,12 +70,12 @@ class _Outgoing:
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
         self._pieces: list[bytes] = []
-        self._stirred: Awaited[None] | None = None
+        self._has_data: Awaited[None] | None = None
 
     def put(self, data: bytes) -> None:
         self._pieces.append(data)
-        if self._stirred is not None and not self._stirred.done():
-            self._stirred.set_result(None)
+        if self._has_data is not None and not self._has_data.done():
+            self._has_data.set_result(None)
 
     async def run(self) -> None:
         try:
@@ -83,8 +83,8 @@ class _Outgoing:
                 while self._pieces:
                     pieces, self._pieces = self._pieces, []
                     await self._socket.send_bytes(b"".join(pieces))
-                self._stirred = Awaited("something to send")
-                await self._stirred
+                self._has_data = Awaited("something to send")
+                await self._has_data
         except ConnectionError:
             pass
 
