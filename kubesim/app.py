@@ -31,7 +31,7 @@ from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
-from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.ending.outcome import FinalStates
 from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
@@ -374,7 +374,7 @@ class Simulation:
 
     async def play(self, until: int | None = None) -> RunResult:
         """Run the scenario's steps on started nodes."""
-        witness = Witness(self.clock, self.store, self.nodes)
+        final_states = FinalStates(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
@@ -383,14 +383,14 @@ class Simulation:
                 self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
             ).play()
         except asyncio.CancelledError:
-            self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
+            self.result_so_far = replace(self._result(final_states, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
         self._check_choices(judge, until)
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
-        return self._result(witness, judge, metrics)
+        return self._result(final_states, judge, metrics)
 
     def _check_choices(self, judge: Judge, until: int | None) -> None:
         """Fail the run for a choice about a draw that it did not make, because of a wrong name or number."""
@@ -458,7 +458,7 @@ class Simulation:
             for name, text in self.output.tails[pod]
         )
 
-    def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
+    def _result(self, final_states: FinalStates, judge: Judge, metrics: str) -> RunResult:
         failures = sorted((*judge.failures, *self.invariants.failures), key=lambda failure: failure.at or 0)
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
@@ -467,13 +467,13 @@ class Simulation:
             duration=self.clock.elapsed(),
             records=self.recorder.count,
             trace_hash=hashes[0] if hashes else None,
-            phases=witness.phases(),
-            outcomes=witness.pods(),
-            workloads=witness.workloads(),
+            phases=final_states.phases(),
+            outcomes=final_states.pods(),
+            workloads=final_states.workloads(),
             expectations_met=tuple(judge.met),
             failures=tuple(map(self.explained, failures)),
             expectations_open=judge.undecided(),
-            events=witness.events,
+            events=final_states.events,
             without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
             metrics=metrics,

@@ -18,7 +18,7 @@ from typing import Any
 from kubesim.clock.awaited import Awaited
 from kubesim.clock.loop.timers import SECOND
 
-CROWDED = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
+PURGE_SIZE = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
 PROGRESS_S = 0.5  # with a speed: real seconds between two calls of `on_progress` during a wait
 
 
@@ -36,12 +36,12 @@ class PacedLoop(asyncio.SelectorEventLoop):
         self.exchanges = 0  # requests to other programs in progress, during which time does not jump to a goal
         self.listening = 0  # file descriptors on which input may arrive at any time
         self.on_progress: Callable[[], None] | None = None  # called now and then while time advances
-        self.happened = True  # anything happened since `happenings` was last incremented
+        self.happened = True  # anything happened since `activity_count` was last incremented
         self._micros = 0
         self._goal = 0
         self._reached: Awaited[None] | None = None  # of a hurry
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
-        self._crowded_limits = CROWDED
+        self._limits_purge_size = PURGE_SIZE
         self._limit_orders = 0
         self._wall_start = wall_time.monotonic()
 
@@ -87,10 +87,10 @@ class PacedLoop(asyncio.SelectorEventLoop):
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
         """Call back after this much wall-clock time, while the loop waits for real work."""
         handle = asyncio.Handle(callback, args, self)
-        if len(self._limits) > self._crowded_limits:
+        if len(self._limits) > self._limits_purge_size:
             self._limits = [entry for entry in self._limits if not entry[2].cancelled()]
             heapify(self._limits)
-            self._crowded_limits = max(CROWDED, 2 * len(self._limits))
+            self._limits_purge_size = max(PURGE_SIZE, 2 * len(self._limits))
         self._limit_orders += 1
         heappush(self._limits, (wall_time.monotonic() + seconds, self._limit_orders, handle))
         return handle
@@ -98,18 +98,18 @@ class PacedLoop(asyncio.SelectorEventLoop):
     # -- waiting -----------------------------------------------------------------------------------------------------
 
     @property
-    def _is_held(self) -> bool:
+    def _is_time_stopped(self) -> bool:
         return bool(self.externals or (self._reached is not None and self.exchanges))
 
-    def _look_outside(self) -> None:
-        if self._reached is not None and not self._is_held:
+    def _poll_outside(self) -> None:
+        if self._reached is not None and not self._is_time_stopped:
             self._hurry_on()
             return
         if self.externals or self.speed:
             self._wait_outside()
         else:
             self._listen(0)
-        if not self._ready and not self._is_held and not self._is_early():
+        if not self._ready and not self._is_time_stopped and not self._is_early():
             self._jump()
 
     def _hurry_on(self) -> None:
@@ -142,7 +142,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
                 return
         self._forget_cancelled_limits()
         ends = [self._limits[0][0]] if self._limits else []
-        due, held = self._due_soon(), self._is_held
+        due, held = self._due_soon(), self._is_time_stopped
         if not held and due is not None:
             ends.append(self._wall_due(due))
         reports = self.on_progress is not None and self.speed and due is not None and not held

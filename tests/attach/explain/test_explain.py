@@ -267,7 +267,7 @@ def test_completed_and_failed() -> None:
 def test_a_job_whose_container_ended_is_finishing() -> None:
     statement = reported(pod(terminated(0), spec={"restartPolicy": "Never"}, status={"phase": "Running"}))
     assert statement.stage == "finishing"
-    assert step(statement.causes[0], "ended").firm
+    assert step(statement.causes[0], "ended").certain
 
 
 # -- deletion -------------------------------------------------------------------------------------------------------
