@@ -1,4 +1,4 @@
-"""What differs from run to run: the wall-clock time, unique names and seeds, for commands that act on the real world."""
+"""What differs from run to run: wall-clock time, unique names and seeds, for commands that act on the real world."""
 
 from __future__ import annotations
 
