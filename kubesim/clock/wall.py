@@ -1,4 +1,4 @@
-"""What differs from run to run: the wall-clock time and unique names, for commands that act on the real world."""
+"""What differs from run to run: wall-clock time, unique names and seeds, for commands that act on the real world."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ def wall_now() -> int:
 def unique_name(size: int = 8) -> str:
     """A name that nothing else on this machine has: `size` random bytes in hexadecimal."""
     return secrets.token_hex(size)
+
+
+def chance_seed() -> int:
+    """A seed for a run without one."""
+    return secrets.randbits(48)

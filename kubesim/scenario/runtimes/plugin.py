@@ -12,13 +12,12 @@ A distribution names its plugin in an entry point of the group `kubesim.runtimes
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.concurrency import TaskSet
 from kubesim.trace import Recorder
-from kubesim.values import replace, value_object
+from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.kubelet.containers.log_rotation import LogFiles
@@ -64,11 +63,6 @@ class NodeSupplies:
     # Sends a signal to the main process of a container or, if the flag is set, of a sandbox. Raises RuntimeCallError.
     kill: Callable[[str, int, bool], Awaitable[None]] | None = None
     log_file: Callable[[str], Awaitable[str]] | None = None  # the path of the log of a container, in the format of CRI
-
-    def over(self, other: NodeSupplies) -> NodeSupplies:
-        """These; what is None is that of the other."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return replace(other, **{name: value for name, value in given.items() if value is not None})
 
 
 class RuntimePlugin:

@@ -26,7 +26,7 @@ from kubesim.runtime.cri.client.messages.sandboxes import sandbox_config_message
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.cri.wire.methods import Calls, CriError
 from kubesim.runtime.images.pull_credentials import AuthConfig
-from kubesim.runtime.kuberuntime.log_paths import log_path
+from kubesim.runtime.kuberuntime.logs import log_path
 from kubesim.runtime.protocol import (
     CANCELLED,
     CallContext,
