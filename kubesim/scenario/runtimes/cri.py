@@ -73,6 +73,7 @@ class CriPlugin(RuntimePlugin):
         from kubesim.runtime.cri.client.runtime import CriRuntime
         from kubesim.runtime.cri.client.signals import send_signal
         from kubesim.runtime.network.host_network import HostNetwork
+        from kubesim.scenario.runtimes.cri_stats import CriStats
 
         assert self._identity is not None
         directory = self.state.node_directory(setting.name)
@@ -84,6 +85,8 @@ class CriPlugin(RuntimePlugin):
             follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
             self._followers.append(follower)
             setting.tasks.start(f"{setting.name} logs", follower.run())
+        stats = CriStats(setting.clock, runtime, volumes)
+        setting.tasks.start(f"{setting.name} stats", stats.run())
         return NodeSupplies(
             runtime,
             network=HostNetwork(setting.clock),
@@ -91,6 +94,7 @@ class CriPlugin(RuntimePlugin):
             log_files=RealLogFiles(host.logs, lambda log: _reopen(runtime, log)),
             logs=RealLogDirectory(host.logs),
             cgroups=SavedCgroups(f"{directory}/cgroups.json"),
+            stats=stats,
             kill=partial(send_signal, self._held),
             log_file=runtime.log_file,
         )

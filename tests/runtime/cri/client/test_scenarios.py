@@ -10,24 +10,20 @@ import pytest
 
 from tests.support.machine.containerd import Containerd
 from tests.support.processes import kubesim
+from tests.support.soak import SOAK
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios" / "cri"
-NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
+SLOW = ("storage-limit",)  # eviction waits for half a minute after it has killed a pod
+NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml") if SOAK or path.stem not in SLOW)
 
 
 @pytest.fixture(scope="module")
 def played(containerd: Containerd) -> dict[str, dict[str, object]]:
     """The result of each scenario, by name. They run at the same time, because they run in real time."""
-    done = containerd.kubesim(
-        "test", str(SCENARIOS), "--runtime", "cri", "--jobs", str(len(NAMES)), "-o", "json", timeout=240
-    )
+    files = [f"{SCENARIOS}/{name}.yaml" for name in NAMES]
+    done = containerd.kubesim("test", *files, "--runtime", "cri", "--jobs", str(len(files)), "-o", "json", timeout=240)
     assert done.stderr == ""
     return {Path(case["file"]).stem: case for case in json.loads(done.stdout)["results"]}
-
-
-def test_there_are_ten_scenarios(played: dict[str, dict[str, object]]) -> None:
-    assert len(NAMES) == 10
-    assert sorted(played) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
