@@ -34,7 +34,5 @@ REAL_RUNTIMES = {
     # A sidecar that has ended keeps its pod pending.
     "cri/sidecar": Mutation(f"{KUBELET}.status.generate.phase:_count_sidecar", _unknown),
     "cri/static-pod": Mutation(f"{KUBELET}.loop.mirror:MirrorClient.reconcile", returns_later(False)),
-    # Volumes have no limit.
-    "cri/storage-limit": Mutation(f"{KUBELET}.eviction.limits:_empty_dirs", returns(())),
     "cri/two-containers": FIRST_STEPS["two-containers"],
 }
