@@ -36,7 +36,7 @@ from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.documents.documents import ServedDocument, document_of
 from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
 from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
-from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
+from kubesim.cluster.served.requests.bodies import Body, duplicates, json_kind, parse
 from kubesim.cluster.served.requests.deletions import delete_options, options_of
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
@@ -363,12 +363,13 @@ def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
         config = yaml_to_json(call.request.body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-    if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the configuration is no object")
+    if not isinstance(config, dict | None):
+        problem = f"json: cannot unmarshal {json_kind(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {problem}")
     strange = [] if options.field_validation == "Ignore" else yaml_duplicates(call.request.body)
     if strange and options.is_strict:
         raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {strange[0]}")
-    plain = json.loads(gojson.dumps(config))
+    plain = json.loads(gojson.dumps(config or {}))
     obj, created = registry.apply(
         store, call.target, plain, options.manager, force=options.force, dry_run=options.dry_run
     )
