@@ -200,7 +200,7 @@ class ClusterServer:
     # -- watching -----------------------------------------------------------------------------------------------
 
     async def _stream(self, request: web.BaseRequest, stream: WatchStream) -> web.StreamResponse:
-        response = web.StreamResponse(headers=_headers(_JSON))
+        response = web.StreamResponse(headers=_headers(stream.content_type))
         response.enable_chunked_encoding()
         self._streams[stream] = None
         try:

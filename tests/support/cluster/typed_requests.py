@@ -56,16 +56,22 @@ def _stored() -> list[Resource]:
     return [found for found in kinds if found.kind != "Binding"]
 
 
-def _collection(resource: Resource) -> str:
+def collection(resource: Resource) -> str:
     root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     return root + (f"/namespaces/orc/{resource.plural}" if resource.namespaced else f"/{resource.plural}")
 
 
+def valid_objects() -> list[dict[str, Any]]:
+    """An object of each kind, without a name."""
+    found: list[dict[str, Any]] = yaml.safe_load(_VALID)
+    return found
+
+
 def furnish_with_valid_objects(store: Store) -> None:
     """Create an object of each kind that is missing, for later requests to change."""
-    for manifest in yaml.safe_load(_VALID):
+    for manifest in valid_objects():
         body = {"metadata": {"name": "m"}, **manifest}
-        path = _collection(resource_of(manifest["kind"]))
+        path = collection(resource_of(manifest["kind"]))
         answer = handle(store, Request("POST", path, {"content-type": "application/json"}, json.dumps(body)))
         assert answer.status in (201, 409, 403), answer.body
 
@@ -74,7 +80,7 @@ def typed_request(number: int) -> Request:
     chance = random.Random(number)
     resource = chance.choice(_stored())
     method = chance.choice(("POST", "POST", "POST", "PUT", "PATCH", "PATCH", "GET", "DELETE"))
-    path = _collection(resource)
+    path = collection(resource)
     name = chance.choice(("m", "m", "m", "fake-1"))
     if method != "POST":
         path += f"/{name}"
