@@ -32,7 +32,7 @@ def unknown_runtime(name: str) -> str:
     if name in found:
         return ""
     names = ", ".join((*BUNDLED, *sorted(found)))
-    return f"there is no runtime {name}: it is one of {names}; others come with a distribution that has the entry point"
+    return f"must be one of {names}, not {name!r}; other runtimes need a package that provides them"
 
 
 def is_in_the_node(name: str) -> bool:
