@@ -221,8 +221,24 @@ class Player:
             await self._sleep_until(self.clock.now() + LAST_WORDS)
 
     async def _become_idle(self, *, before_deletion: bool) -> None:
-        await self._wait_until(lambda: self._is_idle(before_deletion=before_deletion), self._idle_deadline())
+        def is_idle() -> bool:
+            return self._is_idle(before_deletion=before_deletion)
+
+        await self._wait_until(is_idle, self._idle_deadline())
+        for _ in range(self._limited_faults()):  # a late fault begins the time again
+            if not is_idle():
+                await self._wait_until(is_idle, self._faults_end() + (self.spec.converges_within or 0))
         self._check_convergence(self._unsettled, self._not_idle)
+
+    def _limited_faults(self) -> int:
+        """The number of faults that end, if everything must converge after them."""
+        if self.spec.converges_within is None:
+            return 0
+        return sum(fault.times is not None or fault.end is not None for fault in self.spec.faults)
+
+    def _faults_end(self) -> int:
+        """The time of the last fault so far."""
+        return 0 if self.interceptor is None else self.interceptor.disturbed_at
 
     def _check_convergence(self, pods: Iterable[tuple[str, str]], workloads: Iterable[tuple[str, str, str]]) -> None:
         """Fail the run for what is not idle after `convergesWithin`."""

@@ -23,6 +23,7 @@ from kubesim.runtime.network.real_network import RealNetwork
 from kubesim.runtime.network.real_ports import Silences
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from kubesim.shell import HttpAnswer, Listener
 from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC
 
@@ -37,7 +38,7 @@ def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
 
     async def main() -> None:
         async with TaskSet() as tasks:
-            await tasks.run_until(Simulation(scenario, 0, tasks, real=real).run(until=5 * SECOND))
+            await tasks.run_until(Simulation(scenario, 0, tasks, real=RealParts(real)).run(until=5 * SECOND))
 
     try:
         run_virtual(main)

@@ -19,6 +19,7 @@ from kubesim.linux.private_node.private import OWN_DIR
 from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from tests.support.machine.cni_host import BIN_DIR
 from tests.support.machine.cni_runs import ON_THE_HOST
 from tests.support.machine.networks import BRIDGE
@@ -67,7 +68,7 @@ def received(
 
     async def main() -> str:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             await tasks.run_until(simulation.run(until=5 * SECOND))
             (pod,) = simulation.store.list("Pod")
             return pod.metadata.uid

@@ -22,6 +22,7 @@ from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from kubesim.trace import HashSink
 from tests.support.machine.cni_host import on_host
 from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC, Run
@@ -63,7 +64,7 @@ def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
 
     async def main() -> list[str]:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             await tasks.run_until(simulation.run(until=5 * SECOND))
             (pod,) = simulation.store.list("Pod")
             assert isinstance(pod, Pod)
@@ -96,7 +97,7 @@ def test_the_run_is_the_same_with_everything_in_one_instant() -> None:
 
         async def main() -> RunResult:
             async with TaskSet() as tasks:
-                simulation = Simulation(scenario, 0, tasks, (hashed,), latencies=latencies, real=real)
+                simulation = Simulation(scenario, 0, tasks, (hashed,), latencies=latencies, real=RealParts(real))
                 result: RunResult = await tasks.run_until(simulation.run())
                 return result
 
@@ -172,7 +173,7 @@ def test_a_configuration_added_later_is_loaded(tmp_path: Path) -> None:
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             clock = simulation.clock
             clock.call_at(VIRTUAL_START + 20 * SECOND, (tmp_path / "10-net.conflist").write_text, conflist)
             result: RunResult = await tasks.run_until(simulation.run(until=60 * SECOND))

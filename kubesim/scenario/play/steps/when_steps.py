@@ -134,7 +134,9 @@ class WhenSteps:
 
     def _condition_met(self, waiting: _WaitingStep) -> None:
         """Execute the step later, at the same instant if it has no delay: the task that changed the object continues
-        first."""
+        first. An operation may also happen after the time of its step was over."""
+        if waiting.due:
+            return
         waiting.due = True
         if waiting.timer is not None:
             waiting.timer.cancel()

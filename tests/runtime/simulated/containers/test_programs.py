@@ -18,7 +18,7 @@ from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, Exit, ProcessContext
 from kubesim.runtime.simulated.containers.programs import Programs
-from kubesim.runtime.simulated.draws import Choice, Exponential
+from kubesim.runtime.simulated.draws import DrawnChoice, Exponential
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.volumes import NodeVolumes
@@ -244,7 +244,7 @@ def test_a_behaviour_handles_signals() -> None:
 def test_random_values_come_from_the_seed() -> None:
     def draws(seed: int) -> list[int]:
         stream = Randomness(seed).stream("test")
-        ways = (Span(1, 100), Exponential(1000), Choice((3, 5, 7)))
+        ways = (Span(1, 100), Exponential(1000), DrawnChoice((3, 5, 7)))
         return [way.draw(stream) for way in ways for _ in range(20)]
 
     assert draws(1) == draws(1)
