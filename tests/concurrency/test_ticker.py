@@ -15,11 +15,11 @@ from tests.support.ticks import ticks
 SECOND = 1_000_000
 
 
-def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every: bool = False) -> Any:
+def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every_tick: bool = False) -> Any:
     async def main() -> Any:
         return await scene(LoopClock(0))
 
-    with ticks(every=every):
+    with ticks(every_tick=every_tick):
         return run_virtual(main)
 
 
@@ -73,7 +73,7 @@ def test_an_idle_ticker_fires_again_only_after_a_change() -> None:
 
     # Once at first, and once after the first sleep ended at 1000.000001 s.
     assert play(scene) == [1, 1001]
-    assert play(scene, every=True) == list(range(1, 2001))
+    assert play(scene, every_tick=True) == list(range(1, 2001))
 
 
 def test_a_ticker_idle_until_a_time_fires_at_its_first_tick_from_then_on() -> None:
@@ -154,7 +154,7 @@ def test_random_intervals_are_drawn_for_skipped_ticks_too() -> None:
             await clock.sleep(20 * SECOND)
         return seen
 
-    assert play(scene, every=True) == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66]
+    assert play(scene, every_tick=True) == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66]
     assert play(scene) == [1, 55]
 
 
