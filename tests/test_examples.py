@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.wheel import ROOT, install_wheel, plain_environment
+from tools.golang import go_environment
 
 PROJECT = ROOT / "examples" / "pytest-project"
+GO_PROJECT = ROOT / "examples" / "go-envtest"
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +38,22 @@ def test_the_pytest_project_passes_and_detects_a_change(python: Path, tmp_path: 
     failed = run()
     assert failed.returncode == 1
     assert "FAILED tests/test_cache_operator.py::test_a_cache_can_write_its_data_back" in failed.stdout
+
+
+def test_the_go_project_passes_and_detects_a_change(python: Path, tmp_path: Path) -> None:
+    project = shutil.copytree(GO_PROJECT, tmp_path / "project")
+    environ = {**go_environment(), "KUBESIM": str(python.parent / "kubesim")}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["go", *words], cwd=project, env=environ, capture_output=True, text=True, timeout=250, check=False
+        )
+
+    assert run("vet", "./...").stderr == ""
+    passed = run("test", "./...")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    operator = project / "reaper.go"
+    operator.write_text(operator.read_text().replace("status.RestartCount < r.Restarts", "status.RestartCount == 0"))
+    failed = run("test", "./...")
+    assert failed.returncode == 1
+    assert "after one minute it deleted [crash]" in failed.stdout
