@@ -82,7 +82,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
 
 
 def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
-    return invalid("" if resource.converted else resource.group, resource.kind_name, name, errors)
+    return invalid("" if resource.kind == "Event" else resource.group, resource.kind_name, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
