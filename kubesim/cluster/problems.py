@@ -125,6 +125,12 @@ def unsupported_media_type() -> ApiError:
     return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
+def unknown_format(known: Sequence[str]) -> ApiError:
+    accepted = ", ".join(known)
+    problem = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return ApiError(415, "UnsupportedMediaType", problem)
+
+
 def method_not_allowed() -> ApiError:
     message = "the server does not allow this method on the requested resource"
     return ApiError(405, "MethodNotAllowed", message, {})

@@ -330,7 +330,7 @@ def _undeclared_strategy(resource: Resource, subresource: str) -> Strategy:
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
-        rules.validate_undeclared(errors, resource, new)
+        rules.validate_undeclared(errors, resource, new, old)
 
     return Strategy(rules.prepare_status_update if subresource == "status" else prepare, validate)
 

@@ -49,6 +49,7 @@ class Resource:
     custom_kind: str = ""
     schema: Mapping[str, Any] | None = None
     columns: Any = None
+    scale: Mapping[str, str] | None = None  # where its replicas are
 
     @property
     def returns_deleted(self) -> bool:
