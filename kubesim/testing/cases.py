@@ -126,7 +126,7 @@ def scenario_paths(paths: Sequence[str], found: Collected) -> Iterable[tuple[str
             continue
         inside = [each for each in _below(path) if _is_scenario(each, found)]
         if not inside:
-            found.problems.append(InputError(given, "has no scenarios: no file in it is of kind Scenario"))
+            found.problems.append(InputError(given, "no file in this directory is of kind Scenario"))
         for each in inside:
             files.setdefault(each, False)
     return files.items()
