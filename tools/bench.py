@@ -28,7 +28,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 from tests.support.convergence import converge
-from tools import bench_apiserver
+from tools import bench_apiserver, bench_up
 
 DATA = Path(__file__).parent.parent / "tests" / "conformance" / "data"
 SCENARIO = """
@@ -190,6 +190,15 @@ def api_served(count: str) -> None:
     bench_apiserver.served(count, line)
 
 
+def up_served() -> None:
+    bench_up.served(line)
+
+
+def up_nodes() -> None:
+    compileall.compile_dir("kubesim", quiet=1)  # as in an installed package, regardless of the environment
+    bench_up.pods_on_nodes(line)
+
+
 def start_up() -> None:
     watch = Stopwatch()
     for _ in range(5):
@@ -294,6 +303,8 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "recorded_lives": recorded_lives,
     "api_events": api_events,
     "api_served": api_served,
+    "up_served": up_served,
+    "up_nodes": up_nodes,
     "start_up": start_up,
     "cni": cni,
     "real_networks": real_networks,
@@ -306,6 +317,8 @@ PROGRAMME = [
     ["recorded_lives"],
     ["api_events", "250000"],
     ["api_served", "20000"],
+    ["up_served"],
+    ["up_nodes"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["linear", "110", "10000"],
     ["rollouts", "100", "1000"],
