@@ -17,8 +17,8 @@ PACKAGE = ROOT / "kubesim"
 # Lowest first: a package or module imports only from itself and the ones before it.
 LAYERS = (
     "values", "errors", "golang", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
-    "linux", "cluster", "cni", "sources", "shell", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs",
-    "app", "up", "conformance", "testing", "cli", "__main__",
+    "linux", "executors", "cluster", "cni", "sources", "shell", "runtime", "podworkers", "kubelet", "scenario",
+    "attach", "labs", "app", "explore", "up", "conformance", "testing", "cli", "__main__",
 )  # fmt: skip
 MAX_LINES = 500
 MAX_FUNCTION_LINES = 60

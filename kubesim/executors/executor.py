@@ -8,15 +8,16 @@ the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from kubesim.values import value_object
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+ATTEMPTS: Final = 2  # how often a task may lose its worker before it is `Lost`
 
 
-class Task(Protocol[T_co]):
+class PureTask(Protocol[T_co]):
     """A picklable call without arguments. It must not raise for what its input causes: that is part of its result."""
 
     def __call__(self) -> T_co: ...
@@ -33,14 +34,15 @@ class Executor(Protocol):
     """Runs tasks in any order, each at least once, and yields exactly one result for each.
 
     - `results` yields the number of a task in `tasks`, and its result, as soon as there is one. It may be called again
-      after it is exhausted; the tasks of one call run before those of the next.
-    - A task whose worker is lost is repeated elsewhere, or yields `Lost` if that happens again.
+      after it is exhausted or closed; the tasks of one call run before those of the next.
+    - A task whose worker dies is repeated on another worker, and yields `Lost` if that one dies too (`ATTEMPTS`).
+    - A task that takes longer than the executor's limit yields `Lost` and is not repeated.
     - Closing the iterator early, as a KeyboardInterrupt does, ends the tasks in progress.
     """
 
     jobs: int  # how many tasks run at the same time, for progress
 
-    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]: ...
+    def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]: ...
 
     def close(self) -> None:
         """Free the workers."""

@@ -1,8 +1,7 @@
 """Tasks in parallel processes of this machine, each of which runs one task at a time.
 
 Workers are forked: they have the tasks and all imports already, so only the number of a task goes to a worker, and only
-a result comes back. The parent knows what each one is running. If a worker dies, the task is `Lost`, and the worker is
-replaced.
+a result comes back. The parent knows what each one is running. If a worker dies, it is replaced, and its task repeated.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.executors.executor import Lost, T, Task
+from kubesim.executors.executor import ATTEMPTS, Lost, PureTask, T
 from kubesim.golang.text import duration
 from kubesim.linux.private_node.private import die_with_parent
 from kubesim.values import part
@@ -27,7 +27,7 @@ _FORK = multiprocessing.get_context("fork")
 class TaskWorker:
     """One process. `task` is the number of the task that it is running, None while it waits."""
 
-    def __init__(self, tasks: Sequence[Task[Any]], others: Sequence[TaskWorker]) -> None:
+    def __init__(self, tasks: Sequence[PureTask[Any]], others: Sequence[TaskWorker]) -> None:
         self.connection, theirs = _FORK.Pipe()
         inherited = [self.connection, *(worker.connection for worker in others)]
         self.process = _FORK.Process(target=_serve, args=(theirs, inherited, tasks, os.getpid()), daemon=True)
@@ -47,7 +47,7 @@ class TaskWorker:
         self.connection.close()
 
 
-def _serve(connection: Connection[Any, Any], inherited: list[Any], tasks: Sequence[Task[Any]], parent: int) -> None:
+def _serve(connection: Connection[Any, Any], inherited: list[Any], tasks: Sequence[PureTask[Any]], parent: int) -> None:
     """In the worker: run what is requested until the parent closes the connection. Ctrl-C is for the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(parent)
@@ -65,8 +65,9 @@ class ProcessPool:
     jobs: int
     limit_s: float | None = None
 
-    def results(self, tasks: Sequence[Task[T]]) -> Iterator[tuple[int, T | Lost]]:
+    def results(self, tasks: Sequence[PureTask[T]]) -> Iterator[tuple[int, T | Lost]]:
         waiting = list(range(len(tasks)))[::-1]
+        deaths: Counter[int] = Counter()  # of workers, by the task that they were running
         workers: list[TaskWorker] = []
         try:
             while waiting or any(worker.task is not None for worker in workers):
@@ -74,12 +75,17 @@ class ProcessPool:
                 for worker in _answering(workers, self.limit_s):
                     number = worker.task
                     assert number is not None
+                    is_late = _is_late(worker, self.limit_s)
                     result, alive = _answer(worker, self.limit_s)
                     worker.task = None
                     if not alive:
                         worker.end()
                         workers.remove(worker)
-                    yield number, result
+                        deaths[number] += 1
+                    if alive or is_late or deaths[number] == ATTEMPTS:
+                        yield number, result
+                    else:
+                        waiting.append(number)
         finally:
             for worker in workers:
                 worker.end()
@@ -88,7 +94,7 @@ class ProcessPool:
         pass
 
 
-def _give_work(workers: list[TaskWorker], waiting: list[int], tasks: Sequence[Task[Any]], jobs: int) -> None:
+def _give_work(workers: list[TaskWorker], waiting: list[int], tasks: Sequence[PureTask[Any]], jobs: int) -> None:
     while waiting:
         idle = next((worker for worker in workers if worker.task is None), None)
         if idle is None and len(workers) < jobs:

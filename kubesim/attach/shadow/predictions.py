@@ -14,7 +14,7 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import MILLISECOND, format_micro_time
 from kubesim.attach.explain.page import window_text
 from kubesim.attach.explain.statement import Due, Fact, Statement, Window
-from kubesim.attach.explain.tolerances import DOING, EARLY, RELIST
+from kubesim.attach.explain.tolerances import DURATIONS, EARLY, RELIST
 from kubesim.attach.rules.living import image_reference
 from kubesim.attach.shadow.changes import ObservedChange
 from kubesim.attach.shadow.divergence import Divergence, DivergenceKind
@@ -40,7 +40,7 @@ REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
 # The next time of these is only in the kubelet's memory, and a new kubelet retries immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
-_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # they take a sync no time
+_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # they take no time in a sync
 
 
 @value_object
@@ -66,7 +66,7 @@ class Prediction:
 
     @property
     def done_by(self) -> int | None:
-        return None if self.window.latest is None else self.window.latest + DOING[self.due]
+        return None if self.window.latest is None else self.window.latest + DURATIONS[self.due]
 
     @property
     def reported_by(self) -> int | None:

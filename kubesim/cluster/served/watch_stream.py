@@ -9,7 +9,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import status_of
 from kubesim.cluster.served.lists import ListOptions, check_reached, parse_version
-from kubesim.cluster.served.negotiation import WHOLE, Form
+from kubesim.cluster.served.negotiation import JSON, PROTOBUF, WHOLE, Form
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import Watch, WatchEvent
@@ -77,8 +77,8 @@ class WatchStream:
 
     def encoded_lines(self) -> bytes:
         """The same as bytes. Watches of whole objects share the encoding of each."""
-        if self._form.kind:
-            return b"".join(map(encoded, self.lines()))
+        if self._form.kind or self._form.media_type == PROTOBUF:
+            return b"".join(map(self.encode, self.lines()))
         refusal, events = self._taken()
         return b"".join([*map(encoded, refusal), *map(self._encoded_line, events)])
 
@@ -95,6 +95,18 @@ class WatchStream:
             self.close()
             events = []
         return refusal, events
+
+    @property
+    def content_type(self) -> str:
+        return f"{PROTOBUF};stream=watch" if self._form.media_type == PROTOBUF else JSON
+
+    def encode(self, line: JsonObject) -> bytes:
+        """A line, or a frame for a client that accepts only protobuf."""
+        if self._form.media_type != PROTOBUF:
+            return encoded(line)
+        from kubesim.cluster.served.answers.protobuf import encode_event  # few clients need it
+
+        return encode_event(line)
 
     def line(self, event: WatchEvent) -> JsonObject:
         body = shown_as(self._resource, event.object)

@@ -1,7 +1,7 @@
-"""`Exploration`: plays the parts of a search on an executor until the budget is used up.
+"""`Exploration`: plays the partitions of a search on an executor until the budget is used up.
 
-The parts take turns: their tasks of one round are played side by side. One run in a hundred is played again in another
-process with another hash seed, and must give the same trace.
+The partitions take turns: their tasks of one round are played side by side. The reference and one run in a hundred are
+played again in another process with another hash seed, and must give the same trace.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
+from kubesim.clock import Randomness
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.executors.executor import Executor, Lost
 from kubesim.explore.choice import EFFECTS
 from kubesim.explore.points import choices_of
-from kubesim.explore.replay import Replay
-from kubesim.explore.run import Problem, Run, RunOutcome
+from kubesim.explore.repeated_run import RepeatedRuns, is_repeated
+from kubesim.explore.run import NO_CONVERGENCE, Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, merged
-from kubesim.explore.search.part import PARTS, Part, Plan, Steps
-from kubesim.explore.search.strand import Strand, StrandOutcome
-from kubesim.explore.subject import Subject
+from kubesim.explore.search.partition import PARTITIONS, Partition, SearchPlan, Steps
+from kubesim.explore.search.random_batch import RandomBatch, RandomBatchOutcome
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import mutable, value_object
 
-CHECKED = 100  # one run in so many is played twice
+REPEATED_AT_ONCE = 32  # runs that are played twice, in one process
 
 
 @value_object
@@ -36,20 +37,26 @@ class Budget:
 
 @value_object
 class Settings:
-    """How to search. A shard `(i, n)` plays the parts i, i + n, ...; the search has at least n parts."""
+    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions.
+    `sample` is the number of single faults, drawn with the seed; None: all of them."""
 
     effects: tuple[str, ...] = tuple(EFFECTS)
     budget: Budget = Budget(runs=200)
     seed: int = 0
     shard: tuple[int, int] = (0, 1)
     database: str = ""
+    sample: int | None = None
+
+
+Asked = tuple[Partition, Steps, Sequence[Any]]  # the tasks that a partition asks for
 
 
 @mutable(eq=False)
-class Progress:
+class SearchProgress:
     """How far a search is, for the terminal."""
 
     runs: int = 0
+    played: int = 0  # with the runs of this round, and those of shrinking
     rules: int = 0
     findings: int = 0
     budget: Budget = Budget()
@@ -61,7 +68,7 @@ class ExploreResult:
     """What a search found. Everything but `seconds` and `jobs` depends only on the settings, if the budget is a number
     of runs. `rules` counts the runs that reached each rule."""
 
-    subject: Subject
+    subject: ExploreSubject
     settings: Settings
     reference: RunOutcome
     findings: list[Finding] = field(default_factory=list)
@@ -69,7 +76,7 @@ class ExploreResult:
     growth: list[tuple[int, int]] = field(default_factory=list)
     runs: int = 0
     shrinking: int = 0
-    checked: int = 0  # runs that were played twice
+    played_twice: int = 0  # runs
     singles: int = 0  # single choices that exist
     lost: int = 0  # runs without a result
     seconds: float = 0.0
@@ -82,129 +89,164 @@ class Exploration:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: ExploreSubject,
         settings: Settings,
         executor: Executor,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_progress: Callable[[SearchProgress], None] = lambda progress: None,
     ) -> None:
         self._subject, self._settings, self._executor = subject, settings, executor
         self._on_progress = on_progress
         self._watch = Stopwatch()
-        self._parts: list[Part] = []
-        self._others: list[Finding] = []  # that no part found: of the reference, of repeated runs
-        self._numbered = 0
-        self._progress = Progress(budget=settings.budget)
+        self._partitions: list[Partition] = []
+        self._own_findings: list[Finding] = []  # that no partition found: of the reference, of repeated runs
+        self._interrupt: KeyboardInterrupt | None = None
+        self._to_repeat: list[tuple[Run, str]] = []  # with the hash of the first trace
+        self._progress = SearchProgress(budget=settings.budget)
         self._result = ExploreResult(subject, settings, RunOutcome(""), jobs=executor.jobs)
 
     def explore(self) -> ExploreResult:
         """Search until the budget is used up. Raises KeyboardInterrupt; `result` has what was found by then."""
-        [reference] = self._results([Run(self._subject, observed=True)])
+        run = Run(self._subject, observed=True)
+        [reference] = self._results([run])
+        self._raise_interrupt()
+        if any(problem.rule == NO_CONVERGENCE for problem in reference.problems) and not self._subject.must_converge():
+            self._subject = self._result.subject = self._subject.not_checking("convergence")
+            run = Run(self._subject, observed=True)
+            [reference] = self._results([run])
         self._result.reference = reference
-        self._others += [Finding(problem, Run(self._subject)) for problem in reference.problems]
+        if self._settings.shard[0] == 0 and self._settings.sample is None and reference.trace_hash:
+            self._to_repeat.append((run, reference.trace_hash))
+        self._own_findings += [Finding(problem, Run(self._subject)) for problem in reference.problems]
         plan = self._plan(reference)
         self._result.singles = len(plan.singles)
-        self._parts = list(self._make_parts(plan))
-        waiting: list[tuple[Part, Steps, Sequence[Any]]] = []
-        for part in self._parts:
-            steps = part.steps()
-            waiting += [(part, steps, tasks) for tasks in _next(steps, None)]
-        while waiting and not self._is_over():
+        self._partitions = list(self._make_partitions(plan))
+        waiting: list[Asked] = []
+        for partition in self._partitions:
+            steps = partition.steps()
+            waiting += [(partition, steps, tasks) for tasks in _next(steps, None)]
+        while waiting:
             waiting = self._round(waiting)
+            if self._is_over():
+                self._end_after_shrinking()
+        self._repeat()
         return self.result()
 
     def result(self) -> ExploreResult:
         result = self._result
-        found = [finding for part in self._parts for finding in part.findings.values()]
-        result.findings = merged([*self._others, *found])
+        found = [finding for partition in self._partitions for finding in partition.findings.values()]
+        result.findings = merged([*self._own_findings, *found])
         rules: dict[str, int] = dict.fromkeys(result.reference.rules, 0)
-        for part in self._parts:
-            for rule, count in part.rules.items():
+        for partition in self._partitions:
+            for rule, count in partition.rules.items():
                 rules[rule] = rules.get(rule, 0) + count
         result.rules = {rule: rules[rule] for rule in sorted(rules)}
-        result.runs = sum(part.runs for part in self._parts)
-        result.shrinking = sum(part.shrinking for part in self._parts)
-        result.growth = _summed([part.growth for part in self._parts])
+        result.runs = sum(partition.runs for partition in self._partitions)
+        result.shrinking = sum(partition.shrinking for partition in self._partitions)
+        result.growth = summed([partition.growth for partition in self._partitions])
         result.seconds = self._watch.seconds()
         return result
 
-    def _plan(self, reference: RunOutcome) -> Plan:
+    def _plan(self, reference: RunOutcome) -> SearchPlan:
         settings, nodes = self._settings, len(self._subject.scenario().spec.nodes)
         singles = choices_of(reference.points, settings.effects, nodes=nodes)
-        return Plan(self._subject, settings.effects, tuple(singles), reference, settings.seed, nodes, settings.database)
+        if settings.sample is not None and settings.sample < len(singles):
+            singles = Randomness(settings.seed).stream("sample").sample(singles, settings.sample)
+        shared = (self._subject, settings.effects, tuple(singles), reference)
+        return SearchPlan(*shared, settings.seed, nodes, settings.database)
 
-    def _make_parts(self, plan: Plan) -> Iterator[Part]:
+    def _make_partitions(self, plan: SearchPlan) -> Iterator[Partition]:
         index, shards = self._settings.shard
-        parts, runs = max(PARTS, shards), self._settings.budget.runs
-        for number in range(index, parts, shards):
-            share = None if runs is None else runs // parts + (number < runs % parts)
-            yield Part(plan, number, parts, share)
+        partitions, runs = max(PARTITIONS, shards), self._settings.budget.runs
+        for number in range(index, partitions, shards):
+            share = None if runs is None else runs // partitions + (number < runs % partitions)
+            yield Partition(plan, number, partitions, share)
 
     def _is_over(self) -> bool:
         seconds = self._settings.budget.seconds
         return seconds is not None and self._watch.seconds() >= seconds
 
-    def _round(self, waiting: list[tuple[Part, Steps, Sequence[Any]]]) -> list[tuple[Part, Steps, Sequence[Any]]]:
-        """Play the tasks of all parts, and return those that they ask for next."""
+    def _raise_interrupt(self) -> None:
+        if self._interrupt is not None:
+            raise self._interrupt
+
+    def _end_after_shrinking(self) -> None:
+        for partition in self._partitions:
+            partition.left = 0
+
+    def _round(self, waiting: list[Asked]) -> list[Asked]:
+        """Play the tasks of all partitions, and return those that they ask for next."""
         results = self._results([task for _, _, tasks in waiting for task in tasks])
-        following: list[tuple[Part, Steps, Sequence[Any]]] = []
+        following: list[Asked] = []
         position = 0
-        for part, steps, tasks in waiting:
+        for partition, steps, tasks in waiting:
             own = results[position : position + len(tasks)]
             position += len(tasks)
-            following += [(part, steps, asked) for asked in _next(steps, own)]
-        self._tell()
+            following += [(partition, steps, asked) for asked in _next(steps, own)]
+        self._raise_interrupt()
+        self._report_progress()
         return following
 
     def _results(self, tasks: Sequence[Any]) -> list[Any]:
-        """The results of tasks in their order; some runs are played twice."""
+        """The results of tasks in their order; None for those that were not played, because the time was up or the
+        search was interrupted."""
+        was_over = self._is_over()
         results: list[Any] = [None] * len(tasks)
         running = self._executor.results(tasks)
         try:
             for number, result in running:
-                results[number] = self._answer(tasks[number], result)
-                self._progress.runs += 1
-                self._tell(quickly=True)
+                results[number] = self._outcome_of(tasks[number], result)
+                self._progress.played += 1
+                self._report_progress(quickly=True)
+                if self._is_over() and not was_over:  # what is asked for after that is shrinking
+                    break
+        except KeyboardInterrupt as interrupt:  # raised again when the partitions have what was played
+            self._interrupt = interrupt
         finally:
             running.close()  # type: ignore[attr-defined]
-        self._check(tasks, results)
+        for task, result in zip(tasks, results, strict=True):
+            if isinstance(task, Run) and result is not None and is_repeated(result.trace_hash):
+                self._to_repeat.append((task, result.trace_hash))
+        if len(self._to_repeat) >= REPEATED_AT_ONCE and self._interrupt is None:
+            self._repeat()
         return results
 
-    def _answer(self, task: Any, result: Any) -> Any:
+    def _outcome_of(self, task: Any, result: Any) -> Any:
         """A result, also for a task that was lost."""
         if not isinstance(result, Lost):
             return result
         self._result.lost += 1
-        if isinstance(task, Strand):
-            return StrandOutcome(task.runs, 0, frozenset())
+        if isinstance(task, RandomBatch):
+            return RandomBatchOutcome(task.runs, 0, frozenset())
         return RunOutcome("", problems=(Problem("run lost", result.why, result.why),))
 
-    def _check(self, tasks: Sequence[Any], results: Sequence[Any]) -> None:
-        """Play one run in a hundred again, in another process."""
-        chosen = []
-        for task, result in zip(tasks, results, strict=True):
-            if isinstance(task, Run) and not task.observed and result.trace_hash:
-                if self._numbered % CHECKED == 0:
-                    chosen.append((task, result))
-                self._numbered += 1
-        again = self._executor.results([Replay(task) for task, _ in chosen])
-        for number, found in again:
-            run, outcome = chosen[number]
-            self._result.checked += 1
-            if not isinstance(found, Lost) and found != outcome.trace_hash:
-                text = f"played again in another process, its trace is {found[:16]} and not {outcome.trace_hash[:16]}"
-                self._others.append(Finding(Problem("not deterministic", text), run))
+    def _repeat(self) -> None:
+        """Play the chosen runs again, in another process."""
+        chosen, self._to_repeat = self._to_repeat, []
+        if not chosen:
+            return
+        for _, hashes in self._executor.results([RepeatedRuns(tuple(run for run, _ in chosen))]):
+            if isinstance(hashes, Lost):
+                hashes = (f"missing: {hashes.why}",) * len(chosen)
+            for (run, first), second in zip(chosen, hashes, strict=True):
+                self._result.played_twice += 1
+                if first != second:
+                    text = f"played again in another process, its trace is {second[:100]} and not {first}"
+                    self._own_findings.append(Finding(Problem("not deterministic", text), run))
 
-    def _tell(self, *, quickly: bool = False) -> None:
+    def _report_progress(self, *, quickly: bool = False) -> None:
         progress = self._progress
         progress.seconds = self._watch.seconds()
         if not quickly:
-            progress.rules = len({rule for part in self._parts for rule in part.rules})
-            progress.findings = len(merged([*self._others, *(f for p in self._parts for f in p.findings.values())]))
+            progress.runs = sum(partition.runs for partition in self._partitions)
+            progress.rules = len({rule for partition in self._partitions for rule in partition.rules})
+            progress.findings = len(
+                merged([*self._own_findings, *(f for p in self._partitions for f in p.findings.values())])
+            )
         self._on_progress(progress)
 
 
 def _next(steps: Steps, results: Sequence[Any] | None) -> list[Sequence[Any]]:
-    """What a part asks for next; nothing at its end. A part that asks for no task gets no results immediately."""
+    """What a partition asks for next; nothing at its end. One that asks for no task gets no results immediately."""
     try:
         asked = next(steps) if results is None else steps.send(results)
         while not asked:
@@ -214,8 +256,8 @@ def _next(steps: Steps, results: Sequence[Any] | None) -> list[Sequence[Any]]:
     return [asked]
 
 
-def _summed(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """The largest number of rules that one part had reached, by the number of runs of all."""
+def summed(curves: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """The largest number of rules that one partition had reached, by the number of runs of all."""
     longest = max(map(len, curves), default=0)
     summed = []
     for position in range(longest):

@@ -9,13 +9,13 @@ from collections.abc import Generator, Sequence
 from itertools import combinations
 
 from kubesim.errors import UsageError
+from kubesim.explore.removal import removable, without
 from kubesim.explore.run import Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, Identity
-from kubesim.explore.subject import Subject
-from kubesim.explore.written import removable, without
+from kubesim.explore.subject import ExploreSubject
 from kubesim.values import replace
 
-Rounds = Generator[Sequence[Run], Sequence[RunOutcome], Finding]
+Rounds = Generator[Sequence[Run], Sequence[RunOutcome | None], Finding]
 MOST_SUBSETS = 64
 
 
@@ -53,7 +53,7 @@ def _less_scenario(finding: Finding) -> Rounds:
         finding = smaller
 
 
-def _without(subject: Subject, path: tuple[str | int, ...]) -> Subject | None:
+def _without(subject: ExploreSubject, path: tuple[str | int, ...]) -> ExploreSubject | None:
     try:
         less = without(subject, path)
         less.check()
@@ -62,10 +62,10 @@ def _without(subject: Subject, path: tuple[str | int, ...]) -> Subject | None:
     return less
 
 
-def _first(finding: Finding, runs: Sequence[Run], outcomes: Sequence[RunOutcome]) -> Finding | None:
+def _first(finding: Finding, runs: Sequence[Run], outcomes: Sequence[RunOutcome | None]) -> Finding | None:
     """The first of these runs that has the problem."""
     for run, outcome in zip(runs, outcomes, strict=True):
-        problem = problem_of(outcome, finding.identity)
+        problem = problem_of(outcome, finding.identity) if outcome is not None else None
         if problem is not None:
             return replace(finding, run=run, problem=problem)
     return None

@@ -54,7 +54,7 @@ def _standard_normal(stream: Stream) -> float:
 
 
 @value_object
-class Choice:
+class DrawnChoice:
     """One of these values with equal probability."""
 
     values: tuple[int, ...]

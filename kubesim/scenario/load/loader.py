@@ -21,7 +21,7 @@ from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.nodes.node_items import UNSTARTABLE
 from kubesim.scenario.language.strict import INSIDE, NO_NODE, Located
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
-from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problems, find_problems
+from kubesim.scenario.load.manifests import ManifestProblem, field_name, find_patch_problems, find_problems
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import ERROR as INVALID_CONFIGURATION
 from kubesim.scenario.load.overlay import Overlay
@@ -342,11 +342,11 @@ class _Checker:
                 for problem in find_patch_problems(step.patch.kind, step.patch.patch):
                     self._refuse((*path, "patch", "patch"), problem)
             if spec.duration is not None and step.at is not None and step.at >= spec.duration:
-                self._refuse(path, Problem(("at",), "is not before the end of the run (spec.duration)"))
+                self._refuse(path, ManifestProblem(("at",), "is not before the end of the run (spec.duration)"))
             if spec.duration is not None and step.by is not None and step.by > spec.duration:
-                self._refuse(path, Problem(("by",), "is after the end of the run (spec.duration)"))
+                self._refuse(path, ManifestProblem(("by",), "is after the end of the run (spec.duration)"))
             if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
-                self._refuse(path, Problem(("upgrade",), why))
+                self._refuse(path, ManifestProblem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
                 self._check_pods((*path, "writeStaticPod", "manifest"))
             if step.serve_manifest is not None:
@@ -377,7 +377,7 @@ class _Checker:
         for more, item in items_of(_at(self.document.value, path)):
             kind = item.get("kind") if isinstance(item, dict) else None
             if isinstance(kind, str) and kind != "Pod":
-                self._refuse((*path, *more), Problem(("kind",), f"a kubelet reads only pods, not {kind!r}"))
+                self._refuse((*path, *more), ManifestProblem(("kind",), f"a kubelet reads only pods, not {kind!r}"))
         self.check_items(path)
 
     def check_items(self, path: Path) -> None:
@@ -386,7 +386,7 @@ class _Checker:
             for problem in find_problems(item, self.gates, self.customs, strict=self.strict):
                 self._refuse((*path, *more), problem)
 
-    def _refuse(self, path: Path, problem: Problem) -> None:
+    def _refuse(self, path: Path, problem: ManifestProblem) -> None:
         self.refuse(self.document.error((*path, *problem.path), problem.text))
 
 

@@ -43,7 +43,7 @@ _UID = "00000000-0000-4000-8000-000000000000"  # the uid of an object that is on
 _SUFFIX = "xxxxx"  # in place of the suffix that a server adds to a generateName
 
 
-class Problem(NamedTuple):
+class ManifestProblem(NamedTuple):
     """A problem and its path in the object."""
 
     path: Path
@@ -60,21 +60,21 @@ def field_name(path: Path) -> str:
 
 def find_problem(
     manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
-) -> Problem | None:
+) -> ManifestProblem | None:
     """The first problem of one object (not a list); None if it can be applied."""
     return next(find_problems(manifest, gates, customs, strict=strict), None)
 
 
 def find_problems(
     manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
-) -> Iterator[Problem]:
+) -> Iterator[ManifestProblem]:
     """The problems of one object (not a list); none if it can be applied. An object that no API server can decode is
     not validated.
 
     `customs` are the kinds of CustomResourceDefinitions; `strict` rejects objects that have no effect in kubesim.
     """
     if not isinstance(manifest, dict):
-        yield Problem((), "a Kubernetes object is a mapping with apiVersion and kind")
+        yield ManifestProblem((), "a Kubernetes object is a mapping with apiVersion and kind")
         return
     found = False
     for find in (_identity_problems, _structure_problems, _validation_problems):
@@ -85,7 +85,7 @@ def find_problems(
             return
 
 
-def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> Iterator[Problem]:
+def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> Iterator[ManifestProblem]:
     """The unknown fields of a patch, and the values of the wrong type."""
     if kind not in RESOURCES:
         return
@@ -94,7 +94,7 @@ def find_patch_problems(kind: str, patch: JsonObject | Sequence[JsonObject]) -> 
         return
     for number, operation in enumerate(patch):
         for problem in _misfits(parse_type(kind), object_of_operation(operation), ()):
-            yield Problem((number, "path"), f"{field_name(problem.path)}: {problem.text}")
+            yield ManifestProblem((number, "path"), f"{field_name(problem.path)}: {problem.text}")
 
 
 def object_of_operation(operation: JsonObject) -> Any:
@@ -117,17 +117,17 @@ def _without_directives(patch: Any) -> Any:
 
 def _identity_problems(
     manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
-) -> Iterator[Problem]:
+) -> Iterator[ManifestProblem]:
     missing = [name for name in ("apiVersion", "kind") if not isinstance(manifest.get(name), str) or not manifest[name]]
     for name in missing:
-        yield Problem((name,), "is required: every Kubernetes object has an apiVersion and a kind")
+        yield ManifestProblem((name,), "is required: every Kubernetes object has an apiVersion and a kind")
     if not missing:
         yield from _kind_problem(manifest["apiVersion"], manifest["kind"], customs)
 
 
 def _structure_problems(
     manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
-) -> Iterator[Problem]:
+) -> Iterator[ManifestProblem]:
     """Unknown fields, values of the wrong type, and a missing name."""
     resource = resource_for(manifest["apiVersion"], manifest["kind"])
     if resource.kind in RESOURCES:
@@ -136,22 +136,22 @@ def _structure_problems(
         yield from _misfits(parse_type("ObjectMeta"), manifest.get("metadata"), ("metadata",))
     metadata = manifest.get("metadata") or {}
     if isinstance(metadata, dict) and not metadata.get("name") and not metadata.get("generateName"):
-        yield Problem(("metadata", "name"), "is needed")
+        yield ManifestProblem(("metadata", "name"), "is needed")
 
 
 def _validation_problems(
     manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool
-) -> Iterator[Problem]:
+) -> Iterator[ManifestProblem]:
     resource = resource_for(manifest["apiVersion"], manifest["kind"])
     if strict and not has_effect(manifest):
-        yield Problem(("kind",), f"{shown(manifest)} has no effect here, and --strict refuses such objects")
+        yield ManifestProblem(("kind",), f"{shown(manifest)} has no effect here, and --strict refuses such objects")
     if resource.kind == "Pod":
         yield from _pod_problems(manifest, gates)
     elif resource.kind in RESOURCES:
         yield from _object_problems(resource, manifest)
 
 
-def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator[Problem]:
+def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator[ManifestProblem]:
     """The API server's error for an unknown kind; None if it knows the kind."""
     if (api_version, kind) in served_kinds():
         return
@@ -163,7 +163,7 @@ def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator
     if not known:
         blamed = "apiVersion" if custom is not None or any(versions_of(kind)) else "kind"
         hint = _hint(group_of(api_version), kind)
-        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{hint}')
+        yield ManifestProblem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{hint}')
 
 
 def _hint(group: str, kind: str) -> str:
@@ -175,13 +175,13 @@ def _hint(group: str, kind: str) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
+def _misfits(type_: Type, value: Any, path: Path) -> Iterator[ManifestProblem]:
     """Unknown fields and values of the wrong type. Null is an absent field."""
     if value is None:
         return
     match type_.kind:
         case "struct" | "map" if not isinstance(value, dict):
-            yield Problem(path, f"must be a mapping, not {_found(value)}")
+            yield ManifestProblem(path, f"must be a mapping, not {_found(value)}")
         case "struct":
             fields = struct_fields(type_.struct)
             for key, item in value.items():
@@ -191,7 +191,9 @@ def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
                         yield from _misfits(field.type, item, (*path, key))
                 else:
                     near = difflib.get_close_matches(key, fields, n=1, cutoff=0.5)
-                    yield Problem((*path, key), "unknown field" + (f"; did you mean {near[0]}?" if near else ""))
+                    yield ManifestProblem(
+                        (*path, key), "unknown field" + (f"; did you mean {near[0]}?" if near else "")
+                    )
         case "map":
             for key, item in value.items():
                 yield from _misfits(type_.of, item, (*path, key))
@@ -202,14 +204,14 @@ def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
             try:
                 quantity(value)
             except ValueError:
-                yield Problem(path, f"{value!r} is not a quantity such as 500m or 64Mi")
+                yield ManifestProblem(path, f"{value!r} is not a quantity such as 500m or 64Mi")
         case "Time" if isinstance(value, str):
             try:
                 parse_time(value)
             except ValueError:
-                yield Problem(path, f"{value!r} is not a time such as 2026-01-02T15:04:05Z")
+                yield ManifestProblem(path, f"{value!r} is not a time such as 2026-01-02T15:04:05Z")
         case kind if not _fits(kind, value):
-            yield Problem(path, f"must be {_WANTED.get(kind, kind)}, not {_found(value)}")
+            yield ManifestProblem(path, f"must be {_WANTED.get(kind, kind)}, not {_found(value)}")
 
 
 def _fits(kind: str, value: Any) -> bool:
@@ -238,12 +240,12 @@ def _found(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else f"{value!r}"
 
 
-def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem]:
+def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[ManifestProblem]:
     """The errors of the API server for a pod with defaults applied."""
     try:
         pod = decode("Pod", manifest)
     except DecodeError as error:
-        yield Problem((), str(error))
+        yield ManifestProblem((), str(error))
         return
     _name(pod["metadata"])
     pod["metadata"].setdefault("namespace", "default")
@@ -251,12 +253,12 @@ def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem
     yield from _refusals(validate_pod_create(pod, PodValidationOptions(gates)))
 
 
-def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Problem]:
+def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[ManifestProblem]:
     """The errors of the API server for other kinds that have validation rules."""
     try:
         obj = internal(resource, manifest)
     except DecodeError as error:
-        yield Problem(_badly_encoded(manifest), str(error))
+        yield ManifestProblem(_badly_encoded(manifest), str(error))
         return
     _name(obj["metadata"])
     if resource.namespaced:
@@ -264,7 +266,7 @@ def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Probl
     try:
         complete(Store(lambda: 0, lambda: _UID), resource, obj)
     except ApiError as error:
-        yield Problem((), error.message)
+        yield ManifestProblem((), error.message)
         return
     yield from _refusals(validate_create(resource, obj))
 
@@ -285,9 +287,9 @@ def _name(metadata: JsonObject) -> None:
         metadata["name"] = metadata["generateName"] + _SUFFIX
 
 
-def _refusals(errors: Errors) -> Iterator[Problem]:
+def _refusals(errors: Errors) -> Iterator[ManifestProblem]:
     for refusal in errors:
-        yield Problem(_path(refusal.field), str(refusal).removeprefix(f"{refusal.field}: "))
+        yield ManifestProblem(_path(refusal.field), str(refusal).removeprefix(f"{refusal.field}: "))
 
 
 def _path(field: str) -> Path:

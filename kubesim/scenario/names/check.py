@@ -18,7 +18,7 @@ from kubesim.scenario.expecting.occurrences import API, CNI
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.expect_items import Expect, ObjectQuestion, Occasion, is_glob
 from kubesim.scenario.language.step_items import SCALABLE
-from kubesim.scenario.load.manifests import Problem
+from kubesim.scenario.load.manifests import ManifestProblem
 from kubesim.scenario.load.yaml_source import Path
 from kubesim.scenario.names import tables
 from kubesim.scenario.names.paths import named_conditions, named_containers, path_problem
@@ -27,7 +27,7 @@ from kubesim.scenario.names.pods import Cast, Makeable, cast_of, is_checked
 _CUSTOM = "custom: true allows other names"
 
 
-def expectation_problems(spec: Spec) -> Iterator[Problem]:
+def expectation_problems(spec: Spec) -> Iterator[ManifestProblem]:
     """The problems, each with its path below `spec`."""
     cast = cast_of(spec)
     yield from _behaviours(spec, cast)
@@ -42,7 +42,7 @@ def expectation_problems(spec: Spec) -> Iterator[Problem]:
             yield from _names(expect.of, expect, cast, (*path, "of"))
 
 
-def _behaviours(spec: Spec, cast: Cast) -> Iterator[Problem]:
+def _behaviours(spec: Spec, cast: Cast) -> Iterator[ManifestProblem]:
     """Behaviours and dependencies that name pods that cannot exist; a glob need not match."""
     if cast.unknown or not cast.of("Pod"):
         return
@@ -56,22 +56,22 @@ def _behaviours(spec: Spec, cast: Cast) -> Iterator[Problem]:
         names = {name for item in found for name in item.containers} | cast.extra_containers
         if not found:
             target = ObjectQuestion.model_construct(pod=pod)
-            yield Problem((*path, "pod"), _no_such_object(target, cast))
+            yield ManifestProblem((*path, "pod"), _no_such_object(target, cast))
         elif not is_glob(container) and container not in names:
-            yield Problem((*path, "container"), _no_container(f"pod {pod} has no", container, names))
+            yield ManifestProblem((*path, "container"), _no_container(f"pod {pod} has no", container, names))
 
 
-def _late(expect: Expect, end: int | None, path: Path) -> Iterator[Problem]:
+def _late(expect: Expect, end: int | None, path: Path) -> Iterator[ManifestProblem]:
     if end is None:
         return
     for name in ("at", "by", "within"):
         if (getattr(expect, name) or 0) > end:
-            yield Problem((*path, name), f"is after the end of the run (spec.duration is {duration(end)})")
+            yield ManifestProblem((*path, name), f"is after the end of the run (spec.duration is {duration(end)})")
     if expect.between is not None and expect.between[1] > end:
-        yield Problem((*path, "between"), f"ends after the end of the run (spec.duration is {duration(end)})")
+        yield ManifestProblem((*path, "between"), f"ends after the end of the run (spec.duration is {duration(end)})")
 
 
-def _names(question: ObjectQuestion, outer: ObjectQuestion, cast: Cast, path: Path) -> Iterator[Problem]:
+def _names(question: ObjectQuestion, outer: ObjectQuestion, cast: Cast, path: Path) -> Iterator[ManifestProblem]:
     target = question if question.has_target else outer
     if not question.custom and not outer.custom:
         yield from _objects(question, target, cast, path)
@@ -79,7 +79,7 @@ def _names(question: ObjectQuestion, outer: ObjectQuestion, cast: Cast, path: Pa
     yield from _fixed_words(question, target, path)
 
 
-def word_problems(expect: Expect, own_conditions: frozenset[str]) -> Iterator[Problem]:
+def word_problems(expect: Expect, own_conditions: frozenset[str]) -> Iterator[ManifestProblem]:
     """Unknown words of Kubernetes in a question, without a file. Pods may also have conditions of readiness gates."""
     for question in expect.questions:
         target = question if question.has_target else expect
@@ -88,14 +88,14 @@ def word_problems(expect: Expect, own_conditions: frozenset[str]) -> Iterator[Pr
         yield from _fixed_words(question, target, ())
 
 
-def _objects(question: ObjectQuestion, target: ObjectQuestion, cast: Cast, path: Path) -> Iterator[Problem]:
+def _objects(question: ObjectQuestion, target: ObjectQuestion, cast: Cast, path: Path) -> Iterator[ManifestProblem]:
     """Objects and containers that the scenario cannot create."""
     if cast.unknown or (target.has_target and not is_checked(target.kind)):
         return
     found = list(_targets(target, cast)) if target.has_target else cast.of("Pod")
     if not found:
         name = "node" if target.node else "pod" if target.pod else "object"
-        yield Problem((*path, name), _no_such_object(target, cast))
+        yield ManifestProblem((*path, name), _no_such_object(target, cast))
         return
     if target.kind == "Node":  # a Node may report the containers of all its pods
         found = cast.of("Pod")
@@ -106,7 +106,7 @@ def _objects(question: ObjectQuestion, target: ObjectQuestion, cast: Cast, path:
     for field, name in named:
         if name not in names:
             what = f"{target.text} has no" if target.kind == "Pod" else "no pod has a"
-            yield Problem((*path, field), _no_container(what, name, names))
+            yield ManifestProblem((*path, field), _no_container(what, name, names))
 
 
 def _no_container(what: str, name: str, names: Iterable[str]) -> str:
@@ -130,7 +130,9 @@ def _no_such_object(target: ObjectQuestion, cast: Cast) -> str:
     return f"nothing in this scenario creates {what} {wanted}{hint}"
 
 
-def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], path: Path) -> Iterator[Problem]:
+def _words(
+    question: ObjectQuestion, kind: str, own_conditions: frozenset[str], path: Path
+) -> Iterator[ManifestProblem]:
     """Unknown words of sets that can be extended, such as Event reasons."""
     if question.event is not None and not (kind == "Pod" and tables.is_out_of(question.event)):
         known, what = tables.event_reasons(kind), "Event reason"
@@ -150,17 +152,17 @@ def _words(question: ObjectQuestion, kind: str, own_conditions: frozenset[str], 
             yield from _unknown(field, type, known, f"condition of a {kind}", path)
 
 
-def _fixed_words(question: ObjectQuestion, target: ObjectQuestion, path: Path) -> Iterator[Problem]:
+def _fixed_words(question: ObjectQuestion, target: ObjectQuestion, path: Path) -> Iterator[ManifestProblem]:
     """Unknown words of fixed sets."""
     if question.call is not None and (problem := _call_problem(question.call, target.kind)):
-        yield Problem((*path, "call"), problem)
+        yield ManifestProblem((*path, "call"), problem)
     if question.field is not None and (problem := path_problem(question, target.kind)):
-        yield Problem((*path, "field"), problem)
+        yield ManifestProblem((*path, "field"), problem)
 
 
-def _unknown(field: str, name: str, known: Iterable[str], what: str, path: Path) -> Iterator[Problem]:
+def _unknown(field: str, name: str, known: Iterable[str], what: str, path: Path) -> Iterator[ManifestProblem]:
     if name not in known:
-        yield Problem((*path, to_camel(field)), f"unknown {what} {name}{_hint(name, known)}; {_CUSTOM}")
+        yield ManifestProblem((*path, to_camel(field)), f"unknown {what} {name}{_hint(name, known)}; {_CUSTOM}")
 
 
 def _call_problem(call: str, kind: str) -> str:

@@ -25,7 +25,7 @@ from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.security import SecurityProfiles
 from kubesim.runtime.simulated.disturbances.dependencies import Dependency, Needed
-from kubesim.runtime.simulated.draws import Choice, Draw, Exponential, LogNormal, Normal
+from kubesim.runtime.simulated.draws import Draw, DrawnChoice, Exponential, LogNormal, Normal
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
@@ -319,8 +319,8 @@ def duration_draw(draw: DurationDraw) -> Draw:
         return LogNormal(draw.median, draw.sigma or 0)
     if draw.stddev is not None:
         return Normal(draw.mean or 0, draw.stddev)
-    return Choice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
+    return DrawnChoice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
 
 
 def _exit_code(draw: ExitCodeDraw) -> Draw:
-    return Choice(draw.choices) if draw.choices else Span(draw.value or 0)
+    return DrawnChoice(draw.choices) if draw.choices else Span(draw.value or 0)

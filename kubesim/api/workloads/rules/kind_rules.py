@@ -39,12 +39,17 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "ReplicationController"), "replicas"),
     **dict.fromkeys(("StatefulSet", "DaemonSet", "ControllerRevision"), "sets"),
     **dict.fromkeys(("Job", "CronJob"), "batch"),
-    **dict.fromkeys(("Service", "EndpointSlice"), "services"),
-    "PodDisruptionBudget": "policy",
-    **dict.fromkeys(
-        ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
-        "storage_kinds.storage",
-    ),
+    **dict.fromkeys(("Service", "EndpointSlice"), "network_kinds.services"),
+    "PodDisruptionBudget": "policy_kinds.policy",
+    "NetworkPolicy": "network_kinds.network_policies",
+    **dict.fromkeys(("Ingress", "IngressClass"), "network_kinds.ingresses"),
+    **dict.fromkeys(("Endpoints", "PodTemplate"), "network_kinds.endpoints"),
+    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), "policy_kinds.access"),
+    "HorizontalPodAutoscaler": "policy_kinds.autoscalers",
+    **dict.fromkeys(("LimitRange", "ResourceQuota"), "policy_kinds.quotas"),
+    **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), "storage_kinds.storage"),
+    **dict.fromkeys(("StorageClass", "VolumeAttributesClass", "VolumeAttachment"), "storage_kinds.storage"),
+    **dict.fromkeys(("CSIDriver", "CSINode"), "storage_kinds.storage"),
     **dict.fromkeys(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"), "device_kinds.devices"),
 }
 

@@ -15,7 +15,7 @@ JsonObject = dict[str, Any]
 
 
 @value_object
-class Finding:
+class CheckResult:
     """A violation: `reason`, with details in parentheses."""
 
     reason: str
@@ -65,19 +65,19 @@ def _is_linux(spec: JsonObject) -> bool:
 # -- baseline ---------------------------------------------------------------------------------------------------------
 
 
-def _host_namespaces(spec: JsonObject) -> Finding | None:
+def _host_namespaces(spec: JsonObject) -> CheckResult | None:
     found = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
-    return Finding("host namespaces", ", ".join(found)) if found else None
+    return CheckResult("host namespaces", ", ".join(found)) if found else None
 
 
-def _privileged(spec: JsonObject) -> Finding | None:
+def _privileged(spec: JsonObject) -> CheckResult | None:
     names = _of(spec, lambda each: bool(_context(each).get("privileged")))
     if not names:
         return None
-    return Finding("privileged", f"{_named(names)} must not set securityContext.privileged=true")
+    return CheckResult("privileged", f"{_named(names)} must not set securityContext.privileged=true")
 
 
-def _capabilities_baseline(spec: JsonObject) -> Finding | None:
+def _capabilities_baseline(spec: JsonObject) -> CheckResult | None:
     names, added = [], set()
     for each in _containers(spec):
         extra = set((_context(each).get("capabilities") or {}).get("add") or ()) - set(_CAPABILITIES)
@@ -88,15 +88,15 @@ def _capabilities_baseline(spec: JsonObject) -> Finding | None:
         return None
     listed = ", ".join(map(quoted, sorted(added)))
     detail = f"{_named(names)} must not include {listed} in securityContext.capabilities.add"
-    return Finding("non-default capabilities", detail)
+    return CheckResult("non-default capabilities", detail)
 
 
-def _host_paths(spec: JsonObject) -> Finding | None:
+def _host_paths(spec: JsonObject) -> CheckResult | None:
     names = [each.get("name", "") for each in spec.get("volumes") or () if each.get("hostPath") is not None]
-    return Finding("hostPath volumes", _named(names, "volume", "volumes")) if names else None
+    return CheckResult("hostPath volumes", _named(names, "volume", "volumes")) if names else None
 
 
-def _host_ports(spec: JsonObject) -> Finding | None:
+def _host_ports(spec: JsonObject) -> CheckResult | None:
     names, ports = [], set()
     for each in _containers(spec):
         used = {port["hostPort"] for port in each.get("ports") or () if port.get("hostPort")}
@@ -107,10 +107,10 @@ def _host_ports(spec: JsonObject) -> Finding | None:
         return None
     verb = "uses" if len(names) == 1 else "use"
     kind = "hostPort" if len(ports) == 1 else "hostPorts"
-    return Finding("hostPort", f"{_named(names)} {verb} {kind} {', '.join(map(str, sorted(ports)))}")
+    return CheckResult("hostPort", f"{_named(names)} {verb} {kind} {', '.join(map(str, sorted(ports)))}")
 
 
-def _host_process(spec: JsonObject) -> Finding | None:
+def _host_process(spec: JsonObject) -> CheckResult | None:
     def is_host(item: JsonObject) -> bool:
         return bool((_context(item).get("windowsOptions") or {}).get("hostProcess"))
 
@@ -121,20 +121,22 @@ def _host_process(spec: JsonObject) -> Finding | None:
         found.append(_named(names))
     if not found:
         return None
-    return Finding("hostProcess", f"{' and '.join(found)} must not set securityContext.windowsOptions.hostProcess=true")
+    return CheckResult(
+        "hostProcess", f"{' and '.join(found)} must not set securityContext.windowsOptions.hostProcess=true"
+    )
 
 
-def _proc_mount(spec: JsonObject) -> Finding | None:
+def _proc_mount(spec: JsonObject) -> CheckResult | None:
     names = _of(spec, lambda each: _context(each).get("procMount", "Default") != "Default")
     if not names:
         return None
     kinds = sorted({_context(each)["procMount"] for each in _containers(spec) if each.get("name", "") in names})
-    return Finding(
+    return CheckResult(
         "procMount", f"{_named(names)} must not set securityContext.procMount to {', '.join(map(quoted, kinds))}"
     )
 
 
-def _selinux(spec: JsonObject) -> Finding | None:
+def _selinux(spec: JsonObject) -> CheckResult | None:
     offenders, types, users, roles = [], set(), False, False
     for name, item in [("", spec), *((each.get("name", ""), each) for each in _containers(spec))]:
         options = _context(item).get("seLinuxOptions") or {}
@@ -151,10 +153,10 @@ def _selinux(spec: JsonObject) -> Finding | None:
     texts += ["role may not be set"] if roles else []
     named = ([] if "" not in offenders else ["pod"]) + ([_named(n)] if (n := [p for p in offenders if p]) else [])
     what = "; ".join([f"{' and '.join(named)} set forbidden securityContext.seLinuxOptions", *texts])
-    return Finding("seLinuxOptions", what)
+    return CheckResult("seLinuxOptions", what)
 
 
-def _seccomp_baseline(spec: JsonObject) -> Finding | None:
+def _seccomp_baseline(spec: JsonObject) -> CheckResult | None:
     def is_off(item: JsonObject) -> bool:
         return bool((_context(item).get("seccompProfile") or {}).get("type") == "Unconfined")
 
@@ -165,20 +167,20 @@ def _seccomp_baseline(spec: JsonObject) -> Finding | None:
         found.append(_named(names))
     if not found:
         return None
-    return Finding(
+    return CheckResult(
         "seccompProfile", f'{" and ".join(found)} must not set securityContext.seccompProfile.type to "Unconfined"'
     )
 
 
-def _sysctls(spec: JsonObject) -> Finding | None:
+def _sysctls(spec: JsonObject) -> CheckResult | None:
     names = [each.get("name", "") for each in _context(spec).get("sysctls") or () if each.get("name") not in _SYSCTLS]
-    return Finding("forbidden sysctls", ", ".join(names)) if names else None
+    return CheckResult("forbidden sysctls", ", ".join(names)) if names else None
 
 
 # -- restricted -------------------------------------------------------------------------------------------------------
 
 
-def _volume_types(spec: JsonObject) -> Finding | None:
+def _volume_types(spec: JsonObject) -> CheckResult | None:
     names, types = [], set()
     for each in spec.get("volumes") or ():
         kinds = [kind for kind in each if kind != "name" and kind not in _VOLUMES]
@@ -189,18 +191,18 @@ def _volume_types(spec: JsonObject) -> Finding | None:
         return None
     verb = "uses restricted volume type" if len(names) == 1 else "use restricted volume types"
     listed = ", ".join(map(quoted, sorted(types)))
-    return Finding("restricted volume types", f"{_named(names, 'volume', 'volumes')} {verb} {listed}")
+    return CheckResult("restricted volume types", f"{_named(names, 'volume', 'volumes')} {verb} {listed}")
 
 
-def _escalation(spec: JsonObject) -> Finding | None:
+def _escalation(spec: JsonObject) -> CheckResult | None:
     names = _of(spec, lambda each: _context(each).get("allowPrivilegeEscalation") is not False)
     if not names or not _is_linux(spec):
         return None
     detail = f"{_named(names)} must set securityContext.allowPrivilegeEscalation=false"
-    return Finding("allowPrivilegeEscalation != false", detail)
+    return CheckResult("allowPrivilegeEscalation != false", detail)
 
 
-def _capabilities_restricted(spec: JsonObject) -> Finding | None:
+def _capabilities_restricted(spec: JsonObject) -> CheckResult | None:
     def given(each: JsonObject, field: str) -> list[str]:
         return (_context(each).get("capabilities") or {}).get(field) or []
 
@@ -214,10 +216,10 @@ def _capabilities_restricted(spec: JsonObject) -> Finding | None:
         texts.append(
             f"{_named(adding)} must not include {', '.join(map(quoted, added))} in securityContext.capabilities.add"
         )
-    return Finding("unrestricted capabilities", "; ".join(texts)) if texts else None
+    return CheckResult("unrestricted capabilities", "; ".join(texts)) if texts else None
 
 
-def _non_root(spec: JsonObject) -> Finding | None:
+def _non_root(spec: JsonObject) -> CheckResult | None:
     whole = _context(spec).get("runAsNonRoot")
     explicit = _of(spec, lambda each: _context(each).get("runAsNonRoot") is False)
     texts = [_must(explicit, "must not set securityContext.runAsNonRoot=false", whole is False)]
@@ -226,9 +228,11 @@ def _non_root(spec: JsonObject) -> Finding | None:
     else:
         missing = _of(spec, lambda each: _context(each).get("runAsNonRoot") is None)
     if texts[0]:
-        return Finding("runAsNonRoot != true", texts[0])
+        return CheckResult("runAsNonRoot != true", texts[0])
     if missing:
-        return Finding("runAsNonRoot != true", f"pod or {_named(missing)} must set securityContext.runAsNonRoot=true")
+        return CheckResult(
+            "runAsNonRoot != true", f"pod or {_named(missing)} must set securityContext.runAsNonRoot=true"
+        )
     return None
 
 
@@ -237,13 +241,13 @@ def _must(names: list[str], text: str, pod: bool) -> str:
     return f"{' and '.join(found)} {text}" if found else ""
 
 
-def _run_as_user(spec: JsonObject) -> Finding | None:
+def _run_as_user(spec: JsonObject) -> CheckResult | None:
     names = _of(spec, lambda each: _context(each).get("runAsUser") == 0)
     text = _must(names, "must not set runAsUser=0", _context(spec).get("runAsUser") == 0)
-    return Finding("runAsUser=0", text) if text else None
+    return CheckResult("runAsUser=0", text) if text else None
 
 
-def _seccomp_restricted(spec: JsonObject) -> Finding | None:
+def _seccomp_restricted(spec: JsonObject) -> CheckResult | None:
     if not _is_linux(spec):
         return None
 
@@ -256,15 +260,15 @@ def _seccomp_restricted(spec: JsonObject) -> Finding | None:
     whole = type_of(spec)
     text = _must(wrong, 'must not set securityContext.seccompProfile.type to "Unconfined"', whole not in (None, *fine))
     if text:
-        return Finding("seccompProfile", text)
+        return CheckResult("seccompProfile", text)
     missing = [] if whole in fine else _of(spec, lambda each: type_of(each) is None)
     if not missing:
         return None
     wanted = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return Finding("seccompProfile", f"pod or {_named(missing)} {wanted}")
+    return CheckResult("seccompProfile", f"pod or {_named(missing)} {wanted}")
 
 
-Check = Callable[[JsonObject], Finding | None]
+Check = Callable[[JsonObject], CheckResult | None]
 
 BASELINE: Sequence[Check] = (
     _capabilities_baseline, _host_namespaces, _host_paths, _host_ports, _host_process, _privileged, _proc_mount,
@@ -277,7 +281,7 @@ RESTRICTED: Sequence[Check] = (
 )  # fmt: skip
 
 
-def findings(level: str, pod: JsonObject) -> list[Finding]:
+def findings(level: str, pod: JsonObject) -> list[CheckResult]:
     """The violations of a pod against the level."""
     checks = {"baseline": BASELINE, "restricted": RESTRICTED}.get(level, ())
     return [found for check in checks if (found := check(pod.get("spec") or {})) is not None]
