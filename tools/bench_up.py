@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import ssl
 import subprocess
@@ -21,6 +20,7 @@ from typing import Any
 import aiohttp
 
 from tests.support.processes import start
+from tools.process_costs import cpu_seconds, peak_megabytes
 
 PODS, NODES, REPLICAS = 1067, 100, 100  # as in the published measurements of KWOK, kubemark and SimKube
 STORED, PATCHED, CHANGED, WATCHES, LISTS, CLIENTS = 5000, 2000, 200, 100, 3, 4
@@ -32,16 +32,8 @@ class Cluster:
     """A running `kubesim up`, and a client of it."""
 
     def __init__(self, pid: int, session: aiohttp.ClientSession) -> None:
-        self._proc = Path(f"/proc/{pid}")
+        self.pid = pid
         self.session = session
-
-    def cpu_seconds(self) -> float:
-        fields = (self._proc / "stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def peak_megabytes(self) -> float:
-        (peak,) = [line for line in (self._proc / "status").read_text().splitlines() if line.startswith("VmHWM")]
-        return int(peak.split()[1]) / 1024
 
     async def request(self, method: str, path: str, body: Any = None, content: str = "application/json") -> bytes:
         data = None if body is None else json.dumps(body)
@@ -52,14 +44,14 @@ class Cluster:
 
     async def rate(self, count: int, act: Callable[[int], Awaitable[object]]) -> float:
         """How many actions take a second of the cluster's CPU time, with a few clients at once."""
-        numbers, before = iter(range(count)), self.cpu_seconds()
+        numbers, before = iter(range(count)), cpu_seconds(self.pid)
 
         async def client() -> None:
             for number in numbers:
                 await act(number)
 
         await asyncio.gather(*(client() for _ in range(CLIENTS)))
-        return count / (self.cpu_seconds() - before)
+        return count / (cpu_seconds(self.pid) - before)
 
     async def watch(self, path: str, until: Callable[[dict[str, Any]], bool]) -> None:
         async with self.session.get(f"{path}?watch=1") as response:
@@ -118,10 +110,10 @@ async def requests() -> dict[str, float]:
             return cluster.request("PATCH", f"{POD_PATH}/pod-{number % STORED}", labels, MERGE)
 
         found = {"creates": await cluster.rate(STORED, create), "patches": await cluster.rate(PATCHED, patch)}
-        before = cluster.cpu_seconds()
+        before = cpu_seconds(cluster.pid)
         for _ in range(LISTS):
             assert len(json.loads(await cluster.request("GET", POD_PATH))["items"]) == STORED
-        found["list"] = (cluster.cpu_seconds() - before) / LISTS
+        found["list"] = (cpu_seconds(cluster.pid) - before) / LISTS
         found["events"] = await _fan_out(cluster)
         return found
 
@@ -141,11 +133,11 @@ async def _fan_out(cluster: Cluster) -> float:
 
     watches = [asyncio.create_task(cluster.watch(path, partial(seen, n))) for n in range(WATCHES)]
     await begun.wait()
-    before = cluster.cpu_seconds()
+    before = cpu_seconds(cluster.pid)
     for number in range(CHANGED):
         await cluster.request("PATCH", f"{path}/watched", {"data": {"n": str(number)}}, MERGE)
     await asyncio.gather(*watches)
-    return CHANGED * WATCHES / (cluster.cpu_seconds() - before)
+    return CHANGED * WATCHES / (cpu_seconds(cluster.pid) - before)
 
 
 async def until_running() -> tuple[float, float]:
@@ -162,7 +154,7 @@ async def until_running() -> tuple[float, float]:
             return len(are_running) == PODS
 
         await cluster.watch(POD_PATH, all_running)
-        return cluster.cpu_seconds(), cluster.peak_megabytes()
+        return cpu_seconds(cluster.pid), peak_megabytes(cluster.pid)
 
 
 def served(line: Callable[[str, str], None]) -> None:
