@@ -36,6 +36,7 @@ from kubesim.labs.waits import WAITS, wait
 from kubesim.labs.walk import pod_creation
 from kubesim.scenario.authoring.descriptions import all_types
 from kubesim.scenario.invariants.table import MODULES
+from kubesim.scenario.language.document import STRICT
 from kubesim.scenario.load.objects import has_effect
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
@@ -389,6 +390,18 @@ def _shown_value(value: object) -> str:
 # -- invariants -------------------------------------------------------------------------------------------------
 
 
+STRICT_RULES = [
+    "# Strict invariants",
+    "",
+    "Rules that every engineer expects, and that real kubelets break in known situations. `kubesim explore` checks",
+    "them; other runs check those that the scenario adds:",
+    "",
+    "    spec:",
+    "      invariants: {added: [post-start]}",
+    "",
+]
+
+
 def invariants() -> str:
     lines = ["# Invariants", "", MADE, ""]
     lines += [
@@ -406,6 +419,8 @@ def invariants() -> str:
         "",
     ]
     for module in MODULES:
+        if module.INVARIANT.name == STRICT[0]:
+            lines += STRICT_RULES
         lines += [f"## `{module.INVARIANT.name}`", "", *inspect.cleandoc(module.__doc__ or "").splitlines(), ""]
     return _page(lines)
 

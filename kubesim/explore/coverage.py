@@ -9,7 +9,7 @@ from kubesim.trace.records import EventRecorded, Record
 
 _DRAWN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12,}\b|\"[^\"]*\"|\b[\w.]+/[\w./:-]+"
-    r"|\d+(?:\.\d+)*(?:µs|[a-z]{1,2}\b)?"
+    r"|(?:\d+(?:\.\d+)?(?:h|ms|m|s|µs))+|\d+(?:\.\d+)*(?:[a-z]{1,2}\b)?"
 )
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from traceback import extract_tb
 
 from kubesim.app import Trial, run_scenario
+from kubesim.clock.choices import Draw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
 from kubesim.explore.coverage import CoverageSink, general
-from kubesim.explore.points import Point, points_of
+from kubesim.explore.points import Point, draw_points, points_of
 from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
@@ -21,6 +22,7 @@ from kubesim.scenario.language.operations.names import OPERATIONS
 from kubesim.trace import HashSink, MemorySink, Sink
 from kubesim.values import value_object
 
+NO_CONVERGENCE = "no convergence"
 OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
 
 
@@ -63,8 +65,9 @@ class Run:
         scenario = self.subject.played(self.choices)
         trace, hashed, coverage = MemorySink(details=True), HashSink(), CoverageSink()
         sinks: list[Sink] = [hashed, coverage, *([trace] if self.observed else [])]
+        draws: list[Draw] | None = [] if self.observed else None
         try:
-            result = play(scenario, self.subject.seed, *sinks, observed=self.observed)
+            result = play(scenario, self.subject.seed, *sinks, draws=draws)
         except Deadlock as error:
             return RunOutcome(hashed.hexdigest(), problems=(Problem("deadlock", str(error), general(str(error))),))
         except Exception as error:  # a defect of kubesim is what exploring looks for
@@ -75,13 +78,13 @@ class Run:
             duration=result.duration,
             rules=coverage.rules(names),
             problems=tuple(problems_of(result, names)),
-            points=points_of(trace.records) if self.observed else (),
+            points=() if draws is None else (*points_of(trace.records), *draw_points(draws)),
         )
 
 
-def play(scenario: Scenario, seed: int | None, *sinks: Sink, observed: bool = False) -> RunResult:
-    """The run of an outcome, with these sinks."""
-    trial = Trial(scenario.gates, observed=OBSERVED if observed else ())
+def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[Draw] | None = None) -> RunResult:
+    """The run of an outcome, with these sinks. With `draws`, which receives them, operations are observed as well."""
+    trial = Trial(scenario.gates, observed=() if draws is None else OBSERVED, draws=draws)
     with collected_rarely():
         return run_scenario(scenario, seed=seed, sinks=sinks, trial=trial)
 
@@ -97,7 +100,7 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
         elif failure.kind == "convergence":
             key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
-            yield Problem("no convergence", failure.sentence, key, failure.pod, failure.at, failure.records)
+            yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 
 def defect(error: Exception) -> Problem:

@@ -13,6 +13,7 @@ from kubesim.explore.removal import text_of
 from kubesim.explore.search.finding import Finding
 from kubesim.explore.subject import PATIENCE, survives_faults
 from kubesim.golang.text import duration
+from kubesim.scenario.language.document import STRICT
 
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 WIDTH = 116
@@ -49,11 +50,19 @@ def _spec(finding: Finding, spec: Mapping[str, Any]) -> dict[str, Any]:
     gates = {**loaded.spec.feature_gates, **dict(run.subject.gates)}
     if gates:
         changed["featureGates"] = gates
+    name = finding.problem.rule.removeprefix("invariant ")
+    if name in STRICT:
+        changed["invariants"] = {"added": [name]}
+    elif isinstance(given := spec.get("invariants"), dict):
+        changed["invariants"] = {key: value for key, value in given.items() if key == "disabled"}
     if "convergence" in run.subject.checked:
         changed["convergesWithin"] = spec.get("convergesWithin") or duration(PATIENCE)
-    faults = [*_listed(spec.get("faults")), *(choice.item for choice in run.choices)]
+    faults = [*_listed(spec.get("faults")), *(choice.item for choice in run.choices if not choice.is_draw)]
     if faults:
         changed["faults"] = faults
+    chosen = [*_listed(spec.get("choices")), *(choice.item for choice in run.choices if choice.is_draw)]
+    if chosen:
+        changed["choices"] = chosen
     expected = _expected(finding, spec)
     return {**changed, "expect": expected} if expected else changed
 

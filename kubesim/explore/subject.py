@@ -9,16 +9,17 @@ from typing import Any
 from kubesim.api.timestamps import MINUTE
 from kubesim.errors import UsageError
 from kubesim.explore.choice import Choice
-from kubesim.scenario.language.document import API_VERSION, NAMES, Invariants, Scenario
+from kubesim.scenario.language.document import API_VERSION, NAMES, STRICT, Invariants, Scenario
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.operations.fault_items import FaultItem
+from kubesim.scenario.language.variation.choice_items import ChoiceItem
 from kubesim.scenario.load.loader import ScenarioParser, SourceText, default_name, is_scenario, read_source
 from kubesim.scenario.load.overlay import Overlay
-from kubesim.values import value_object
+from kubesim.values import replace, value_object
 
 CHECKS = (*NAMES, "convergence", "expectations")
 PATIENCE = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
-_LASTING = ("condition", "ready", "phase", "gone", "exists", "endpoints", "field")  # questions about a state that stays
+_LASTING = ("condition", "ready", "gone", "exists", "endpoints")  # questions about a state to which a pod returns
 
 
 @value_object
@@ -67,15 +68,24 @@ class ExploreSubject:
         if spec.matrix is not None:
             raise UsageError(f"{self.source}: the file has a matrix, but explore runs one cell: remove spec.matrix")
 
+    def must_converge(self) -> bool:
+        """Whether the file says so; others need not, if their pods never become ready even without faults."""
+        return self.scenario().spec.converges_within is not None
+
+    def not_checking(self, name: str) -> ExploreSubject:
+        return replace(self, checked=tuple(each for each in self.checked if each != name))
+
     def played(self, choices: Sequence[Choice]) -> Scenario:
         """The scenario with these choices, and with the invariants that are to be checked."""
         scenario = self.scenario()
-        faults = tuple(FaultItem.model_validate(choice.item) for choice in choices)
+        faults = tuple(FaultItem.model_validate(choice.item) for choice in choices if not choice.is_draw)
+        drawn = tuple(ChoiceItem.model_validate(choice.item) for choice in choices if choice.is_draw)
         given = scenario.spec.invariants
         off = tuple(name for name in NAMES if name not in self.checked or name in (*given.disabled, *given.violated))
         update: Mapping[str, Any] = {
             "faults": (*scenario.spec.faults, *faults),
-            "invariants": Invariants(disabled=off),
+            "choices": (*scenario.spec.choices, *drawn),
+            "invariants": Invariants(disabled=off, added=tuple(name for name in STRICT if name not in off)),
             "expect": tuple(map(relaxed, filter(survives_faults, scenario.spec.expect))),
         }
         if "convergence" in self.checked:
@@ -103,10 +113,11 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def survives_faults(expect: Expect) -> bool:
-    """Whether an expectation must also come true in a run with faults: one about a state that stays, at some time."""
+    """Whether an expectation must also come true in a run with faults, at some time."""
     has_form = expect.never or expect.always or expect.order is not None
     has_period = expect.at is not None or expect.between is not None or expect.within is not None
-    return not has_form and not has_period and expect.count is None and expect.asked in _LASTING
+    is_lasting = expect.asked in _LASTING and not str(expect.condition or "").endswith(("=False", "=Unknown"))
+    return not has_form and not has_period and expect.count is None and is_lasting
 
 
 def relaxed(expect: Expect) -> Expect:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import options
+from kubesim.cli.flags import options, runtime_flags
 from kubesim.cli.flags.executor_flags import add_executor, make_executor
 from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
@@ -69,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow scenarios to use the directories, plugins, URLs and clusters of this machine that they name",
     )
+    runtime_flags.add_private(parser)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -89,7 +90,9 @@ def execute(args: argparse.Namespace) -> int:
     if not found.cases:
         raise UsageError(f"no scenario has {' or '.join(map(repr, args.words))} in its path or name")
     _check_junit(args.junit)
-    run = _run(args, list(args.shard.of(found.cases)) if args.shard is not None else found.cases)
+    cases = found.cases if args.shard is None else args.shard.of(found.cases)
+    chosen = runtime_flags.chosen(args)
+    run = _run(args, [case.with_runtime(*chosen) for case in cases])
     if args.junit is not None:
         from kubesim.testing.junit import junit_xml
 

@@ -16,7 +16,7 @@ from kubesim.executors.executor import Executor, Lost
 from kubesim.explore.choice import EFFECTS
 from kubesim.explore.points import choices_of
 from kubesim.explore.repeated_run import RepeatedRuns, is_repeated
-from kubesim.explore.run import Problem, Run, RunOutcome
+from kubesim.explore.run import NO_CONVERGENCE, Problem, Run, RunOutcome
 from kubesim.explore.search.finding import Finding, merged
 from kubesim.explore.search.partition import PARTITIONS, Partition, SearchPlan, Steps
 from kubesim.explore.search.random_batch import RandomBatch, RandomBatchOutcome
@@ -109,6 +109,11 @@ class Exploration:
         run = Run(self._subject, observed=True)
         [reference] = self._results([run])
         self._raise_interrupt()
+        if any(problem.rule == NO_CONVERGENCE for problem in reference.problems) and not self._subject.must_converge():
+            self._subject = self._result.subject = self._subject.not_checking("convergence")
+            run = Run(self._subject, observed=True)
+            [reference] = self._results([run])
+            self._raise_interrupt()
         self._result.reference = reference
         if self._settings.shard[0] == 0 and self._settings.sample is None and reference.trace_hash:
             self._to_repeat.append((run, reference.trace_hash))

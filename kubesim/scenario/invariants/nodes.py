@@ -38,8 +38,14 @@ class SimulatedNodeFacts:
 
     @property
     def is_shutting_down(self) -> bool:
-        care = self.node.kubelet.care
-        return care is not None and care.shutdown.shutting_down
+        node_managers = self.node.kubelet.node_managers
+        return node_managers is not None and node_managers.shutdown.shutting_down
+
+    @property
+    def eviction_grace_s(self) -> int:
+        eviction = self.node.kubelet.settings.eviction
+        has_soft = any(not threshold.is_hard for threshold in eviction.thresholds)
+        return eviction.max_pod_grace_period_s if has_soft else self.rules.hard_eviction_grace_s
 
     def worker(self, uid: str) -> PodSyncStatus | None:
         return self.node.kubelet.views.states.statuses.get(uid)

@@ -36,6 +36,11 @@ class NodeFacts(Protocol):
     @property
     def is_shutting_down(self) -> bool: ...
 
+    @property
+    def eviction_grace_s(self) -> int:
+        """The longest grace period, in seconds, that an eviction may give."""
+        ...
+
     def worker(self, uid: str) -> PodSyncStatus | None:
         """The pod as its pod worker knows it."""
         ...

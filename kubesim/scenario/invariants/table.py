@@ -22,6 +22,14 @@ from kubesim.scenario.invariants.reported import (
     statuses,
     terminal_phase,
 )
+from kubesim.scenario.invariants.strict import (
+    event_rate,
+    evictions,
+    post_start,
+    probe_periods,
+    pull_back_off,
+    readiness,
+)
 
 MODULES: tuple[ModuleType, ...] = (
     one_instance,
@@ -37,5 +45,11 @@ MODULES: tuple[ModuleType, ...] = (
     addresses,
     resource_versions,
     lost_updates,
+    post_start,
+    pull_back_off,
+    readiness,
+    probe_periods,
+    evictions,
+    event_rate,
 )
 INVARIANTS: tuple[Invariant, ...] = tuple(module.INVARIANT for module in MODULES)

@@ -17,10 +17,11 @@ from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.nodes import NodeWatch, SimulatedNodeFacts
-from kubesim.scenario.invariants.seen import PodSeen, StoreSeen, mirrored_uid
+from kubesim.scenario.invariants.seen import NodeFacts, PodSeen, StoreSeen, mirrored_uid
+from kubesim.scenario.invariants.strict.observer import Scene
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
-from kubesim.trace import Recorder
-from kubesim.trace.records import Expectation
+from kubesim.trace import Recorder, Sink
+from kubesim.trace.records import Expectation, Record
 
 
 class InvariantWatch:
@@ -44,13 +45,22 @@ class InvariantWatch:
         self._status_changed = [(each, each.status_changed) for each in invariants if each.status_changed is not None]
         self._probed = [(each, each.probed) for each in invariants if each.probed is not None]
         self._at_end = [(each, each.at_end) for each in invariants if each.at_end is not None]
+        self._nodes: dict[str, NodeFacts] = {}
+        scene = Scene(store, self._nodes)
+        self._observers = [(each, each.observer(scene)) for each in invariants if each.observer is not None]
         if invariants:
             store.watch_all(self._store_changed)
+
+    @property
+    def sinks(self) -> tuple[Sink, ...]:
+        """What the trace must be sent to: nothing, without a strict invariant."""
+        return (self,) if self._observers else ()
 
     def watch_node(self, node: SimulatedNode) -> None:
         if self.all:
             pods = self._pods.setdefault(node.name, {})
-            node.runtime.watcher = NodeWatch(self, SimulatedNodeFacts(node), pods)
+            facts = self._nodes[node.name] = SimulatedNodeFacts(node)
+            node.runtime.watcher = NodeWatch(self, facts, pods)
 
     # -- the API server -----------------------------------------------------------------------------------------
 
@@ -77,6 +87,9 @@ class InvariantWatch:
         if static and self._newest(obj) is not pod:
             return  # the status of a new static pod is also written to the mirror pod of the previous one
         assert old is None or isinstance(old, Pod)
+        for invariant, observer in self._observers:
+            if problem := observer.reported(old, obj):
+                self.violated(invariant, f"{metadata.namespace}/{metadata.name}", problem, pod)
         if old is None or old.status is not obj.status:
             for invariant, check in self._status_changed:
                 if problem := check(pod, old, obj):
@@ -108,6 +121,13 @@ class InvariantWatch:
             pod.story.append((now, "the pod is removed from the API server"))
         else:
             pod.gone_at = None
+
+    # -- the trace ----------------------------------------------------------------------------------------------
+
+    def record(self, record: Record) -> None:
+        for invariant, observer in self._observers:
+            if problem := observer.recorded(record):
+                self.violated(invariant, record.pod, problem)
 
     # -- probes -------------------------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ from kubesim.scenario.language.strict import (
 )
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
-from kubesim.scenario.runtimes.finding import BUNDLED, unknown_runtime
+from kubesim.scenario.runtimes.finding import unknown_runtime
 from kubesim.sources.modes import INCREMENTAL
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.operations.dependency_items import DependencyItem
     from kubesim.scenario.language.operations.fault_items import FaultItem
     from kubesim.scenario.language.step_items import Step
+    from kubesim.scenario.language.variation.choice_items import ChoiceItem
     from kubesim.scenario.language.variation.matrix_items import Matrix
 else:
     BehaviourItem = stand_in("container_items.BehaviourItem")
@@ -82,6 +83,7 @@ else:
     SandboxFaultItem = stand_in("nodes.machine_items.SandboxFaultItem")
     TopologyItem = stand_in("nodes.machine_items.TopologyItem")
     DependencyItem = stand_in("operations.dependency_items.DependencyItem")
+    ChoiceItem = stand_in("variation.choice_items.ChoiceItem")
     FaultItem = stand_in("operations.fault_items.FaultItem")
     Step = stand_in("step_items.Step")
     Matrix = stand_in("variation.matrix_items.Matrix")
@@ -170,16 +172,23 @@ InvariantName = Literal[
     "resource-versions",
     "lost-updates",
 ]
-NAMES: Final[tuple[InvariantName, ...]] = get_args(InvariantName)
-Names = Annotated[tuple[InvariantName, ...], BeforeValidator(as_list)]
+StrictName = Literal["post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate"]
+STRICT: Final[tuple[StrictName, ...]] = get_args(StrictName)
+NAMES: Final[tuple[InvariantName | StrictName, ...]] = (*get_args(InvariantName), *STRICT)
+Names = Annotated[tuple[InvariantName | StrictName, ...], BeforeValidator(as_list)]
+StrictNames = Annotated[tuple[StrictName, ...], BeforeValidator(as_list)]
 
 
 class Invariants(Strict):
-    """The invariants that are checked: all except those in `disabled`. The run fails unless those in `violated` are
-    violated."""
+    """The invariants that are checked: all except those in `disabled` and strict ones that are not in `added`. The run
+    fails unless those in `violated` are violated."""
 
     disabled: Names = ()
+    added: StrictNames = ()
     violated: Names = ()
+
+    def are_checked(self, name: str) -> bool:
+        return name not in self.disabled and (name not in STRICT or name in (*self.added, *self.violated))
 
 
 def _invariants(value: Any) -> Any:
@@ -189,8 +198,8 @@ def _invariants(value: Any) -> Any:
     return {} if value is True or value == "on" else value
 
 
-def _runtime(name: str) -> str:
-    if name not in BUNDLED and (problem := unknown_runtime(name)):
+def known_runtime(name: str) -> str:
+    if problem := unknown_runtime(name):
         raise PydanticCustomError("runtime", "{problem}", {"problem": problem})
     return name
 
@@ -200,7 +209,7 @@ class Spec(Strict):
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
     )
     sources: Sources = defaults()
-    runtime: Annotated[str, AfterValidator(_runtime)] = "simulated"
+    runtime: Annotated[str, AfterValidator(known_runtime)] = "simulated"
     cni: CniItem = defaults()
     cri: CriItem = defaults()
     profile: Annotated[Profile, BeforeValidator(_profile)] = Field(default=DEFAULT_PROFILE, validate_default=True)
@@ -216,6 +225,7 @@ class Spec(Strict):
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None
     steps: Annotated[tuple[OnUse[Step], ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that fail
+    choices: Annotated[tuple[OnUse[ChoiceItem], ...], BeforeValidator(as_list)] = ()  # draws that are not random
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
     # Files that are included in this one: lists are joined and mappings merged; other values of this file override

@@ -44,6 +44,7 @@ class Node:
         self.rules: Rules = rules_of("v1.36")
         self.undisturbed_since: int | None = 0
         self.is_shutting_down = False
+        self.eviction_grace_s = 1
         self._worker = PodSyncStatus("web_default", 0, **worker) if worker else None
 
     def worker(self, uid: str) -> PodSyncStatus | None:

@@ -9,19 +9,24 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import PodStatus
+from kubesim.api.timestamps import SECOND
 from kubesim.app import run_scenario
 from kubesim.cluster.store.store import Store
+from kubesim.kubelet.eviction.manager import EvictionManager
 from kubesim.kubelet.loop.sync_pod import PodSync
+from kubesim.kubelet.probes import manager as probe_manager
 from kubesim.kubelet.probes import worker as probe_worker
 from kubesim.kubelet.probes.worker_rules import before_probe
 from kubesim.kubelet.status.generate import api_pod_status
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller, TerminationOrdering
+from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter
 from kubesim.runtime.kuberuntime.decide import actions
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
+from kubesim.runtime.kuberuntime.decide.backoff import Backoff
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.ending.result import RunResult
-from kubesim.scenario.language.document import NAMES
+from kubesim.scenario.language.document import NAMES, STRICT
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.values import replace
 
@@ -31,7 +36,11 @@ SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
 metadata: {name: planted}
-spec: {duration: 2m, images: [{name: "busybox:*", present: true}], steps: [%s]}
+spec:
+  duration: 2m
+  images: [{name: "busybox:*", present: true}]
+  invariants: {added: []}
+  steps: [%s]
 ---
 apiVersion: v1
 kind: Pod
@@ -62,6 +71,18 @@ SIDECAR = story(
 )
 CRASHES = story(container("main", "sleep 5; exit 1"))
 PROBED = story(container("main", PROMPT, ", readinessProbe: {exec: {command: ['true']}, initialDelaySeconds: 10}"))
+HOOKED = story(container("main", PROMPT, ", lifecycle: {postStart: {exec: {command: ['true']}}}"))
+PRESSURE = story(
+    container("main", DEAF),
+    step="{at: 30s, pressure: {memory.available: 60Mi}}, {at: 40s, pressure: {memory.available: 4Gi}}",
+).replace("spec:", "spec:\n  behaviours: [{pod: web, memory: 3Gi}]", 1)
+MISSING_IMAGE = story('{name: main, image: "shop:1", imagePullPolicy: Always}').replace(
+    "images: [", 'images: [{name: "shop:*", missing: true}, ', 1
+)
+READY = "{exec: {command: ['true']}, periodSeconds: 2}"
+READY_UNTIL_THE_END = story(
+    container("main", DEAF, f", readinessProbe: {READY}"), step="{at: 20s, delete: {pod: web}}"
+).replace("spec:", "spec:\n  profile: v1.37", 1)  # its exec probes continue in a terminating pod
 RUNS_ONCE = story(container("main", "sleep 5"), restart="Never")
 
 
@@ -170,6 +191,41 @@ def writes_over(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Store, "write_pod_status", stale)
 
 
+def skips_hooks(patch: pytest.MonkeyPatch) -> None:
+    async def nothing(*_: Any) -> None: ...
+
+    patch.setattr(ContainerStarter, "_post_start", nothing)
+
+
+def forgets_results(patch: pytest.MonkeyPatch) -> None:
+    """The second status of a ready container says that it is not ready."""
+    write, reported = Store.write_pod_status, set[str]()
+
+    def flaps(self: Store, pod: Any, uid: str, status: PodStatus) -> Any:
+        written = write(self, pod, uid, status)
+        if uid not in reported and any(each.ready for each in status.container_statuses):
+            reported.add(uid)
+            unready = tuple(each.changed(ready=False) for each in status.container_statuses)
+            conditions = tuple(each for each in status.conditions if each.type != "Ready")
+            return write(self, written, uid, status.changed(container_statuses=unready, conditions=conditions))
+        return written
+
+    patch.setattr(Store, "write_pod_status", flaps)
+
+
+def stops_readiness_probes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(probe_manager, "STOPPED_BY_TERMINATION", probe_manager.REMOVE_ORDER)
+
+
+def emits_all_the_time(patch: pytest.MonkeyPatch) -> None:
+    async def often(self: EvictionManager) -> None:
+        while True:
+            self._events.node_event("Warning", "EvictionThresholdMet", "Attempting to reclaim memory")
+            await self._clock.sleep(10 * SECOND)
+
+    patch.setattr(EvictionManager, "run", often)
+
+
 PLANTED: list[tuple[str, Plant, str, str]] = [
     ("one-instance", gives(PodActions, "kill", None), story(container("main", PROMPT), step=IMAGE), "still running"),
     ("gone-pods", kills_nothing, FORCED, "still running"),
@@ -186,6 +242,12 @@ PLANTED: list[tuple[str, Plant, str, str]] = [
     ("addresses", keeps_addresses, DELETED, "was not released"),
     ("resource-versions", stands_still, MAIN, "after version"),
     ("lost-updates", writes_over, MAIN, "undoes version"),
+    ("post-start", skips_hooks, HOOKED, "the postStart hook of container main has not completed"),
+    ("pull-back-off", gives(Backoff, "is_in_back_off_since_update", False), MISSING_IMAGE, "was pulled 6 times"),
+    ("readiness", forgets_results, MAIN, "main is not ready any more"),
+    ("probe-periods", stops_readiness_probes, READY_UNTIL_THE_END, "did not run in the last"),
+    ("evictions", gives(EvictionManager, "_grace", 20), PRESSURE, "got 20s to stop, but its eviction allows 1s"),
+    ("event-rate", emits_all_the_time, MAIN, "EvictionThresholdMet was emitted 12 times"),
 ]
 
 
@@ -198,6 +260,8 @@ def play(text: str) -> RunResult:
 def test_an_injected_bug_is_found(
     name: str, plant: Plant, text: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name in STRICT:
+        text = text.replace("added: []", f"added: [{name}]")
     assert play(text).ok
     plant(monkeypatch)
     result = play(text)

@@ -89,6 +89,15 @@ def test_by_is_a_deadline_and_the_failure_has_the_observations() -> None:
     assert story.result.failures[0].at == 10_000_001
 
 
+def test_an_operation_after_the_deadline_changes_nothing() -> None:
+    slow = [{"name": "*", "pullTime": "30s"}]
+    step = {"when": {"after": "StartContainer", "pod": "web"}, "by": "10s", "cut": "1s"}
+    story = Played(step, objects=[pod("web")], images=slow, duration="60s")
+    assert calls(story, CriReturn, "StartContainer")[0] > 30
+    [failure] = failures(story)
+    assert failure.endswith("its condition did not become true by 10s: StartContainer did not happen")
+
+
 def test_an_operation_that_never_happens_is_a_failure_at_the_end() -> None:
     story = Played({"when": {"after": "StopContainer", "pod": "web"}, "cut": "1s"}, objects=[pod("web")])
     [failure] = failures(story)
