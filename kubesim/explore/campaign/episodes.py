@@ -74,7 +74,9 @@ def weight(file: str, episodes: Sequence[Episode]) -> float:
     """How often a scenario is drawn. A new one most often; then those that still reach new rules or have new findings.
     One that cannot be explored is hardly drawn again."""
     own = [episode for episode in episodes if episode.draw.file == file]
-    if own and own[-1].problem:
+    if not own:
+        return 100.0
+    if own[-1].problem:
         return 0.01
     news = sum(len(episode.new_rules) + 10 * len(episode.findings) for episode in own[-3:])
     return (10 + news) / (1 + len(own))
