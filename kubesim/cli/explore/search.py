@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubesim.cli.executor_flags import make_executor
 from kubesim.cli.explore.command import DEFAULT_BUDGET, EXIT_INTERRUPTED, budget
 from kubesim.cli.flags import options
-from kubesim.cli.flags.executor_flags import make_executor
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
