@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--kubeconfig",
         metavar="FILE",
         default="",
-        help="default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
+        help="the kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     how_long = parser.add_mutually_exclusive_group()

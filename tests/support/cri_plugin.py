@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kubesim.app import run_scenario
-from kubesim.clock import Randomness, go
+from kubesim.clock import LoopClock, Randomness, go
 from kubesim.runtime.cri.client.files.volumes import RealVolumes
 from kubesim.runtime.cri.client.host import NodeHost
 from kubesim.runtime.cri.client.labels import Owner
@@ -84,6 +84,10 @@ class ServedPlugin(RuntimePlugin):
         self._calls: list[Calls] = []
         ServedPlugin.last = self
 
+    def disturbed(self, calls: Calls, clock: LoopClock) -> Calls:
+        """What a test puts between the client and the server."""
+        return calls
+
     def node(self, setting: NodeSetting) -> NodeSupplies:
         clock = setting.clock
         own = Recorder(clock)  # the kubelet traces its calls itself
@@ -93,7 +97,7 @@ class ServedPlugin(RuntimePlugin):
         writer = RecordingWriter(self.recording, clock.elapsed)
         writer.header("unix:///a", "unix:///b")
         service = CriService(served, StreamRequests(clock, Randomness(2).stream("tokens")), maker.amounts)
-        calls = RecordedCalls(InProcess(service, clock), writer)
+        calls = RecordedCalls(InProcess(self.disturbed(service, clock), clock), writer)
         self._calls.append(calls)
         directory = os.path.join(self._spec.cri.state, setting.name)
         volumes = RealVolumes(directory, os.path.join(self._spec.cri.state, "shared"))

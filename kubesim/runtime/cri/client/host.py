@@ -64,6 +64,10 @@ class NodeHost:
     def make_log_directory(self, config: SandboxConfig, container: str = "") -> None:
         os.makedirs(posixpath.join(self.log_directory(config.log_directory), container), mode=0o755, exist_ok=True)
 
+    def container_logs(self, uid: str, container: str) -> list[str]:
+        """The directories with logs of the container."""
+        return [f"{self.logs}/{name}/{container}" for name in os.listdir(self.logs) if name.endswith(f"_{uid}")]
+
     # -- mounts -----------------------------------------------------------------------------------------------------
 
     def mounts(self, config: ContainerConfig, sandbox: SandboxConfig) -> Iterator[HostMount]:

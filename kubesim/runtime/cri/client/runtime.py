@@ -278,6 +278,19 @@ class CriRuntime:
         labels = event.sandbox.labels
         return all(labels.get(name) == value for name, value in self.owner.labels.items())
 
+    # -- stats ------------------------------------------------------------------------------------------------------
+
+    async def container_stats(self) -> list[pb.ContainerStats]:
+        request = pb.ListContainerStatsRequest()
+        request.filter.label_selector.update(self.owner.labels)
+        return list((await self._call("ListContainerStats", request)).stats)
+
+    async def image_directory(self) -> str:
+        """Where the runtime has its images; empty if it does not say."""
+        answer = await self._call("ImageFsInfo", pb.ImageFsInfoRequest())
+        found = [each.fs_id.mountpoint for each in answer.image_filesystems]
+        return found[0] if found else ""
+
     # -- images -----------------------------------------------------------------------------------------------------
 
     async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
