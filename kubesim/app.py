@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from os import urandom
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
@@ -17,9 +16,9 @@ from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.choices import Choices, Draw
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
+from kubesim.clock.loop.virtual import VirtualLoop
 from kubesim.clock.randomness import random_uids
-from kubesim.clock.virtual import VirtualLoop
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import chance_seed, wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
@@ -32,7 +31,7 @@ from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
-from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.ending.outcome import FinalStates
 from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
@@ -48,7 +47,7 @@ from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, dependencies, node_plans
 from kubesim.scenario.play.world import SimulatedWorld
-from kubesim.scenario.runtimes.paced import LEAD, checked_plugin, pace_of, start_of, started
+from kubesim.scenario.runtimes.paced import LEAD, RealParts, checked_plugin, pace_of, start_of, started
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
@@ -60,9 +59,9 @@ if TYPE_CHECKING:
     from kubesim.runtime.containerd.leaks.leftovers import Leak
     from kubesim.scenario.faults.interceptor import Interceptor
     from kubesim.scenario.language.step_items import Step
-    from kubesim.scenario.runtimes.plugin import RuntimePlugin
 
 DEFAULT_LATENCIES = Latencies()
+ALL_SIMULATED = RealParts()
 
 
 @value_object
@@ -106,26 +105,18 @@ def run_scenario(
     speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source follows the wall clock
     stopped: list[RunResult] = []
 
-    async def main(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
-        async with started(plugin), TaskSet() as tasks:
+    async def main(real: RealParts) -> RunResult:
+        async with started(real.plugin), TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
+            live, start = _live_node(spec), start_of(real.plugin)
             simulation = Simulation(
-                scenario,
-                chosen,
-                tasks,
-                sinks,
-                real=real,
-                plugin=plugin,
-                live=_live_node(spec),
-                start=start_of(plugin),
-                trial=trial,
-                measured=measured,
+                scenario, chosen, tasks, sinks, real=real, live=live, start=start, trial=trial, measured=measured
             )
             simulation.report_progress(on_progress)
             if serve is not None:
                 await serve.start(tasks, simulation.kubelets, simulation.clock.now, simulation.measured)
             try:
-                result: RunResult = await tasks.run_until(simulation.run(until, pace_of(plugin, speed)))
+                result: RunResult = await tasks.run_until(simulation.run(until, pace_of(real.plugin, speed)))
             finally:
                 if simulation.result_so_far is not None:
                     stopped.append(simulation.result_so_far)
@@ -134,33 +125,31 @@ def run_scenario(
                 await serve.end()
             return result
 
-    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
+    def play(real: RealParts) -> RunResult:
         try:
-            return run_virtual(main, real, plugin)
+            return run_virtual(main, real)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(spec, host_state, speed, play)
+    result = with_real_parts(spec, host_state, speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
 
 
-def with_real_nodes(
-    spec: Spec, host_state: str, speed: float, play: Callable[[CniNodes | None, RuntimePlugin | None], RunResult]
-) -> RunResult:
+def with_real_parts(spec: Spec, host_state: str, speed: float, play: Callable[[RealParts], RunResult]) -> RunResult:
     """Run with real nodes or a runtime plugin if the runtime needs them; they are created and removed together."""
     left: list[Leak | str] = []
     with interrupts_postponed():
-        real = cni_nodes(spec, host_state) if spec.runtime == "cni" else None
+        nodes = cni_nodes(spec, host_state) if spec.runtime == "cni" else None
         plugin = checked_plugin(spec, speed)
         try:
-            result = play(real, plugin)
+            result = play(RealParts(nodes, plugin))
         finally:
-            if real is not None:
-                left += real.close()
+            if nodes is not None:
+                left += nodes.close()
             if plugin is not None:
                 left += plugin.close()
     return replace(result, left_behind=tuple(left)) if left else result
@@ -208,8 +197,7 @@ class Simulation:
         sinks: Sequence[Sink] = (),
         *,
         latencies: Latencies = DEFAULT_LATENCIES,
-        real: CniNodes | None = None,
-        plugin: RuntimePlugin | None = None,
+        real: RealParts = ALL_SIMULATED,
         live: LiveNode | None = None,
         start: int | None = VIRTUAL_START - LEAD,
         trial: Trial | None = None,
@@ -221,9 +209,9 @@ class Simulation:
         self._trial = trial or Trial(scenario.gates)
         self.gates = self._trial.gates
         self.clock = LoopClock(start)
-        self._plugin = plugin
+        self._plugin = plugin = real.plugin
         if plugin is not None and plugin.real_time and self.clock.virtual is not None:
-            self.clock.virtual.skips_idle_ticks = False  # what happens in real containers is seen only by looking
+            self.clock.virtual.skips_idle_ticks = False  # changes in real containers are detected only by polling
         self._story_start = self.clock.now() + LEAD
         self.choices = self._make_choices()
         self.randomness = Randomness(seed, self.choices)
@@ -243,7 +231,7 @@ class Simulation:
         self.interceptor = self.make_interceptor()
         self.dependencies = dependencies(scenario.spec, self._is_ready)
         self.invariants = self._make_watch(live)
-        context = self._node_context(latencies, real, plugin, live)
+        context = self._node_context(latencies, real, live)
         start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
@@ -264,11 +252,9 @@ class Simulation:
 
     def _uids(self) -> Randomness:
         """A real runtime may have sandboxes of another run with this seed: then no uid is the same again."""
-        return self.randomness if self._plugin is None else Randomness(int.from_bytes(urandom(6), "big"))
+        return self.randomness if self._plugin is None else Randomness(chance_seed())
 
-    def _node_context(
-        self, latencies: Latencies, real: CniNodes | None, plugin: RuntimePlugin | None, live: LiveNode | None
-    ) -> NodeContext:
+    def _node_context(self, latencies: Latencies, real: RealParts, live: LiveNode | None) -> NodeContext:
         """The objects that all nodes share."""
         return NodeContext(
             self.clock,
@@ -286,8 +272,8 @@ class Simulation:
             or any(expect.needs_trace for expect in self.scenario.spec.expect),
             health=self.health,
             output=self.output,
-            real=real,
-            plugin=plugin,
+            real=real.nodes,
+            plugin=real.plugin,
             live=live,
             interceptor=self.interceptor,
             dependencies=self.dependencies,
@@ -378,7 +364,7 @@ class Simulation:
             node.start()
         await self.clock.sleep_until(self._story_start)
         if self._plugin is not None and self._plugin.real_time:
-            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the minute before took real time, too
+            await self.clock.sleep_until(max(self.clock.now(), wall_now()))  # the start took real time, too
         self._begin(speed)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
@@ -388,7 +374,7 @@ class Simulation:
 
     async def play(self, until: int | None = None) -> RunResult:
         """Run the scenario's steps on started nodes."""
-        witness = Witness(self.clock, self.store, self.nodes)
+        final_states = FinalStates(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
@@ -397,14 +383,14 @@ class Simulation:
                 self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
             ).play()
         except asyncio.CancelledError:
-            self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
+            self.result_so_far = replace(self._result(final_states, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
         self._check_choices(judge, until)
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
-        return self._result(witness, judge, metrics)
+        return self._result(final_states, judge, metrics)
 
     def _check_choices(self, judge: Judge, until: int | None) -> None:
         """Fail the run for a choice about a draw that it did not make, because of a wrong name or number."""
@@ -472,7 +458,7 @@ class Simulation:
             for name, text in self.output.tails[pod]
         )
 
-    def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
+    def _result(self, final_states: FinalStates, judge: Judge, metrics: str) -> RunResult:
         failures = sorted((*judge.failures, *self.invariants.failures), key=lambda failure: failure.at or 0)
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
@@ -481,13 +467,13 @@ class Simulation:
             duration=self.clock.elapsed(),
             records=self.recorder.count,
             trace_hash=hashes[0] if hashes else None,
-            phases=witness.phases(),
-            outcomes=witness.pods(),
-            workloads=witness.workloads(),
+            phases=final_states.phases(),
+            outcomes=final_states.pods(),
+            workloads=final_states.workloads(),
             expectations_met=tuple(judge.met),
             failures=tuple(map(self.explained, failures)),
             expectations_open=judge.undecided(),
-            events=witness.events,
+            events=final_states.events,
             without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
             metrics=metrics,

@@ -219,7 +219,7 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience
         if deadline is not None and clock.now() > deadline:
             problem = _reason(agent.problems[-1]) if agent.problems else f"no answer within {patience_s:g} s"
             raise UsageError(f"cannot reach the cluster: {problem}")
-    while in_time and not agent.looked and (deadline is None or clock.now() < deadline):
+    while in_time and not agent.references_checked and (deadline is None or clock.now() < deadline):
         await clock.sleep(20 * MILLISECOND)
     if agent.shadow.node_gone and not agent.shadow.pods:
         from kubesim.attach.reading.node_names import no_such_node

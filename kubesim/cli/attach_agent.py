@@ -213,6 +213,7 @@ async def _run(
     from kubesim.concurrency import TaskSet
     from kubesim.kubelet.server import parse_address
     from kubesim.runtime.simulated.settings import Latencies, Span
+    from kubesim.scenario.runtimes.paced import RealParts
 
     clock = LoopClock()
     transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=options.request_timeout_s(args))
@@ -233,7 +234,7 @@ async def _run(
                 0,
                 tasks,
                 sinks,
-                real=real,
+                real=RealParts(real),
                 live=live,
                 latencies=latencies,
                 start=None,

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.set_threshold(200_000, 20, 100)
         given = list(sys.argv[1:] if arguments is None else arguments)
         _check_streams()
-        if given[:1] in (["run"], ["up"]):
+        if given[:1] in (["run"], ["up"], ["node"]):
             from kubesim.cli.flags.kubelet_flags import expand_switches
 
             given = expand_switches(given)

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import VirtualLoop, wake
+from kubesim.clock.loop.virtual import VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles start
 

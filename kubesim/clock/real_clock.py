@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from kubesim.clock.clock import LoopClock
-from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.loop.virtual import VirtualLoop
 
 
 class RealClock(LoopClock):

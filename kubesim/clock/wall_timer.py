@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.loop.virtual import VirtualLoop
 
 
 class WallTimer:

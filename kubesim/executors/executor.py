@@ -35,8 +35,8 @@ class Executor(Protocol):
 
     - `results` yields the number of a task in `tasks`, and its result, as soon as there is one. It may be called again
       after it is exhausted or closed; the tasks of one call run before those of the next.
-    - A task whose worker dies is repeated on another worker, and yields `Lost` if that one dies too (`ATTEMPTS`). A task
-      that takes longer than the executor's limit is not repeated.
+    - A task whose worker dies is repeated on another worker, and yields `Lost` if that one dies too (`ATTEMPTS`).
+    - A task that takes longer than the executor's limit yields `Lost` and is not repeated.
     - Closing the iterator early, as a KeyboardInterrupt does, ends the tasks in progress.
     """
 

@@ -11,14 +11,19 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from socket import create_connection
+from typing import Any, Final
 
 from kubesim import __version__
 from kubesim.errors import UsageError
 from kubesim.executors.executor import ATTEMPTS, Lost, PureTask, T
 
-AHEAD = 2  # tasks submitted for each CPU
-MOST_LOSSES = 5 * ATTEMPTS  # a node that ends takes all of its tasks with it, so a task may lose several in turn
+AHEAD: Final = 2  # tasks submitted for each CPU
+REACHED_WITHIN_S: Final = 5.0
+# With this variable at 0, Ray does not replace a loopback address by that of the machine's interface: a cluster on the
+# loopback interface does not listen there.
+KEEP_LOOPBACK: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+MOST_LOSSES: Final = 5 * ATTEMPTS  # a node that ends takes all of its tasks with it, so a task may lose several in turn
 
 
 class RayCluster:
@@ -88,15 +93,29 @@ def version() -> str:
 
 
 def _connected(address: str | None) -> Any:
+    chosen = address or os.environ.get("RAY_ADDRESS") or "auto"
+    host, _, port = chosen.rpartition(":")
+    if host.startswith("127.") or host == "localhost":
+        os.environ.setdefault(KEEP_LOOPBACK, "0")
     try:
         import ray
     except ImportError:
         raise UsageError("--executor ray needs Ray: pip install 'kubesim[ray]'") from None
-    chosen = address or os.environ.get("RAY_ADDRESS") or "auto"
     try:
+        if host and port.isdigit():
+            create_connection((host, int(port)), REACHED_WITHIN_S).close()  # Ray itself tries for minutes
         ray.init(chosen, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        hint = "start one with ray start --head, or set RAY_ADDRESS"
-        raise UsageError(f"--executor ray: no Ray cluster at {chosen!r}: {reason} ({hint})") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        hint = "start one with: ray start --head, or set RAY_ADDRESS to HOST:PORT"
+        raise UsageError(f"--executor ray: no Ray cluster at {chosen!r}: {reason}; {hint}") from None
+    _silence()
     return ray
+
+
+def _silence() -> None:
+    """Keep Ray from printing a page of its log for each lost node, on standard output, where the results are."""
+    from ray._private import worker
+
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *arguments, **named: None

@@ -29,7 +29,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
         *(f"{_STATUS}.generate.{name}" for name in ("reasons", "conditions", "api_pod_status")),
         *(f"{_STATUS}.containers.{name}" for name in ("container_statuses",)),
     ),
-    "volumes": tuple(f"kubesim.kubelet.volumes.{name}" for name in ("reconciler", "operations", "manager")),
+    "volumes": ("kubesim.kubelet.volumes.reconcile.reconciler", "kubesim.kubelet.volumes.reconcile.operations"),
 }
 _SENTENCE = re.compile(r"[a-z…][^\n]* [^\n]* [^\n]*")
 _REASON = re.compile(r"(?:[A-Z][a-z]+){2,}")

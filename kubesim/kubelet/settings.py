@@ -25,6 +25,7 @@ from kubesim.values import value_object
 class KubeletSettings:
     node_name: str = "node-1"
     host_ips: tuple[str, ...] = ("10.0.0.1",)
+    port: int = 0  # of its server for an API server; 0: it has none
     max_pods: int = 110
     jitter: bool = True
 

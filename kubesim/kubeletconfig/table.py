@@ -146,22 +146,22 @@ webhook                                    WebhookAuthentication .              
 anonymous                                  Anonymous             .                                    .
 """,
     "X509": """\
-clientCAFile                               string                client-ca-file                       .
+*clientCAFile                              string                client-ca-file                       .
 """,
     "WebhookAuthentication": """\
-enabled                                    *bool                 authentication-token-webhook         true
-cacheTTL                                   Duration              authentication-token-webhook-cache-ttl 2m
+*enabled                                   *bool                 authentication-token-webhook         true
+*cacheTTL                                  Duration              authentication-token-webhook-cache-ttl 2m
 """,
     "Anonymous": """\
-enabled                                    *bool                 anonymous-auth                       false
+*enabled                                   *bool                 anonymous-auth                       false
 """,
     "Authorization": """\
-mode                                       string                authorization-mode                   Webhook
+*mode                                      string                authorization-mode                   Webhook
 webhook                                    WebhookAuthorization  .                                    .
 """,
     "WebhookAuthorization": """\
-cacheAuthorizedTTL                         Duration              authorization-webhook-cache-authorized-ttl 5m
-cacheUnauthorizedTTL                       Duration              authorization-webhook-cache-unauthorized-ttl 30s
+*cacheAuthorizedTTL                        Duration              authorization-webhook-cache-authorized-ttl 5m
+*cacheUnauthorizedTTL                      Duration              authorization-webhook-cache-unauthorized-ttl 30s
 """,
     "MemorySwap": """\
 *swapBehavior                              string                .                                    .

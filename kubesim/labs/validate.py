@@ -44,8 +44,8 @@ def problems(lab: Lab, play: Play) -> list[str]:
         except UsageError as error:
             out.append(str(error))
     if lab.file.task is not None:
-        wished = expecting(lab.solved(), lab.file.task.expect).spec
-        out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(wished)]
+        required = expecting(lab.solved(), lab.file.task.expect).spec
+        out += [f"task.{field_name(problem.path)}: {problem.text}" for problem in expectation_problems(required)]
         out += [f"solved.yaml: failed: {text}" for text in lesson.failed_expectations(lab.solved())]
         if not lesson.failed_expectations(lab.scenario()):
             out.append("task: the scenario already meets all of its expectations")

@@ -8,7 +8,8 @@ server"` is PID 1 and receives the runtime's signals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from kubesim.shell.builtin import (
     BUILTINS,
@@ -16,7 +17,7 @@ from kubesim.shell.builtin import (
     LeaveLoop,
     ReturnFromFunction,
 )
-from kubesim.shell.interactive import interact
+from kubesim.shell.interactive import interact, is_incomplete
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
 from kubesim.shell.kernel.kernel import CannotFork, Process, suspend
@@ -43,7 +44,7 @@ from kubesim.shell.language.syntax import (
     Simple,
     Subshell,
 )
-from kubesim.shell.limits import NESTING, SYNTAX_SIZE, is_too_long
+from kubesim.shell.limits import LONG_TEXT, NESTING, SYNTAX_SIZE, is_too_long
 from kubesim.shell.programs import QUICK, execute, program_name
 from kubesim.shell.programs.registry import OUT_OF_RANGE, emit, program
 from kubesim.shell.redirection import CannotRedirect, Saved, keep, redirect, restore, set_stream
@@ -61,8 +62,31 @@ class Shell(ShellState):
 
     async def run(self, script: Script) -> int:
         """Run a script and its EXIT trap; returns the exit code."""
+        return await self._run(self.run_lines(script, last=True))
+
+    async def run_input(self) -> int:
+        """Run the commands on standard input, each as soon as it is complete, and the EXIT trap."""
+        return await self._run(self._input_lines())
+
+    async def _input_lines(self) -> int:
+        text, tried = "", 0
+        while line := await self.process.read_line(self.process.stream(0)):
+            self.process.hold(len(line))
+            text += line
+            if len(text) < tried:
+                continue  # parsing a long incomplete command after each of its lines would be quadratic
+            script = parse(text)
+            if is_incomplete(script):
+                tried = 2 * len(text) if len(text) > LONG_TEXT else 0
+                continue
+            self.process.hold(-len(text))
+            text, tried = "", 0
+            await self.run_lines(script)
+        return await self.run_lines(parse(text))
+
+    async def _run(self, lines: Coroutine[Any, Any, int]) -> int:
         try:
-            await self.run_lines(script, last=True)
+            await lines
         except ExitShell as leaving:
             self.status = leaving.code
         except (ExpansionFault, ArithmeticFault) as fault:
@@ -346,6 +370,9 @@ class Shell(ShellState):
         name = argv[0]
         if name in self.functions:
             return await self._call(self.functions[name], argv)
+        if program_name(name) in self.process.kernel.permissions.masked and name not in BUILTINS:
+            await self.process.complain(f"{self.arg0}: {name}: Permission denied")
+            return 126
         try:
             if (function := BUILTINS.get(name)) is not None:
                 return await function(self, argv)
@@ -436,7 +463,7 @@ async def shell_program(process: Process, argv: list[str]) -> int:
     elif is_terminal(process.stream(0)):
         return await interact(shell, shell.run_lines)
     else:
-        text = await process.read_all(process.stream(0))
+        return await shell.run_input()
     shell.positional = words
     return await shell.run(parse(text))
 

@@ -7,11 +7,14 @@ their stop signal, as a well-behaved server does; interpreters have no handler.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from kubesim.shell.agnhost import agnhost
-from kubesim.shell.kernel.files import VirtualFiles
+from kubesim.shell.kernel.files import FileFault, VirtualFiles
 from kubesim.shell.kernel.kernel import Process
 from kubesim.shell.kernel.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
 from kubesim.shell.kernel.signals import INT, NO_HANDLERS, QUIT, TERM, Dispositions
@@ -26,6 +29,8 @@ _GO: Dispositions = {
 }  # without a handler, a Go program exits with 2 if the signal cannot kill it
 
 AnswerOf = Callable[[Process], Answer]
+_NGINX_SITES = "/etc/nginx/conf.d/*.conf"
+_LISTEN = re.compile(r"^\s*listen\s+(?:\S+:)?(\d{1,5})\b", re.MULTILINE)
 
 
 def directory_answer(files: VirtualFiles, directory: str, listing: bool, request: HttpRequest) -> HttpAnswer:
@@ -58,18 +63,40 @@ def _nginx(process: Process) -> Answer:
     return answer
 
 
+def _nginx_ports(files: VirtualFiles) -> tuple[int, ...]:
+    """Those of the `listen` directives in its configuration; 80 if it has none."""
+    if not files.has_own("/etc/nginx"):
+        return (80,)
+    found = [file.text for path in files.glob(_NGINX_SITES) if (file := files.file(path)) is not None]
+    return tuple(dict.fromkeys(int(port) for text in found for port in _LISTEN.findall(text))) or (80,)
+
+
+def _httpd_started(process: Process) -> str:
+    moment = datetime.fromtimestamp(process.kernel.clock.now() // 1_000_000, UTC)
+    head = f"[{moment:%a %b %d %H:%M:%S.%f %Y}]"
+    thread = f"[pid {process.pid}:tid {process.pid}]"
+    return (
+        f"{head} [mpm_event:notice] {thread} AH00489: Apache/2.4 (Unix) configured -- resuming normal operations\n"
+        f"{head} [core:notice] {thread} AH00094: Command line: 'httpd -D FOREGROUND'\n"
+    )
+
+
 @value_object
 class Server:
-    """A well-known server program."""
+    """A well-known server program. `started` is its first output, on stderr; `pid_file` the file with its pid."""
 
     ports: tuple[int, ...]
     answer: AnswerOf | None
     dispositions: Dispositions
+    started: Callable[[Process], str] | None = None
+    pid_file: str = ""
 
 
 SERVERS: dict[str, Server] = {
-    "nginx": Server((80,), _nginx, GRACEFUL),
-    "httpd-foreground": Server((80,), _always("<html><body><h1>It works!</h1></body></html>\n"), GRACEFUL),
+    "nginx": Server((80,), _nginx, GRACEFUL, pid_file="/var/run/nginx.pid"),
+    "httpd-foreground": Server(
+        (80,), _always("<html><body><h1>It works!</h1></body></html>\n"), GRACEFUL, _httpd_started
+    ),
     "apache2-foreground": Server((80,), _always(""), GRACEFUL),
     "redis-server": Server((6379,), None, GRACEFUL),
     "memcached": Server((11211,), None, GRACEFUL),
@@ -143,7 +170,8 @@ def begin_server(process: Process, argv: list[str]) -> str:
         process.dispositions = NO_HANDLERS if name in _INTERPRETERS else GRACEFUL
         process.kernel.note(f"{argv[0]} is not simulated: it runs as a server until it is stopped")
         return ""
-    listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
+    ports = _nginx_ports(process.kernel.files) if name == "nginx" else server.ports
+    listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in ports]
     if name in _AGNHOST:
         listeners = agnhost(process.kernel, argv)
     for listener in listeners:
@@ -152,4 +180,16 @@ def begin_server(process: Process, argv: list[str]) -> str:
         except AddressInUse:
             return f"{name}: [emerg] bind() to 0.0.0.0:{listener.port} failed (98: Address in use)"
     process.dispositions = server.dispositions
+    _report_start(process, server)
     return ""
+
+
+def _report_start(process: Process, server: Server) -> None:
+    kernel = process.kernel
+    if server.started is not None:
+        kernel.log.write("stderr", server.started(process))
+    if server.pid_file:
+        with suppress(FileFault):  # of a read-only root
+            kernel.files.create(server.pid_file, kernel.clock.now(), truncate=True).append(
+                f"{process.pid}\n", kernel.clock.now()
+            )

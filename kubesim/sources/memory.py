@@ -63,7 +63,7 @@ class ClusterSource:
         if self._stop_listening is None or self._stop_watch is not None or not self._connection.up:
             return
         self._watches += 1
-        self._stop_watch = self._store.watch("Pod", self._changed)
+        self._stop_watch = self._store.watch("Pod", self._changed, node=self._node_name)
         pods = [
             pod for pod in self._store.list("Pod") if isinstance(pod, Pod) and pod.spec.node_name == self._node_name
         ]
@@ -77,8 +77,8 @@ class ClusterSource:
 
     def _changed(self, event: WatchEvent) -> None:
         pod = event.object
-        if isinstance(pod, Pod) and pod.spec.node_name == self._node_name:
-            self._clock.call_at(self._clock.now() + self._latency, self._deliver, self._watches, event.type, pod)
+        assert isinstance(pod, Pod)
+        self._clock.call_at(self._clock.now() + self._latency, self._deliver, self._watches, event.type, pod)
 
     def _deliver(self, watch: int, type: str, pod: Pod) -> None:
         if watch != self._watches:

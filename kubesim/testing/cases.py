@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from typing import Any
 
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.authoring.all_problems import all_problems
@@ -18,10 +19,11 @@ from kubesim.scenario.load.loader import load_runs, read_source
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import read_text
 from kubesim.shipped import scenario_file, shipped
-from kubesim.values import mutable, value_object
+from kubesim.values import mutable, replace, value_object
 
 MARK = "kubesim.dev/"  # marks a file of a directory as a test
 MOST_SEEDS = 100_000
+SIMULATED = "simulated"  # the runtime
 
 
 @value_object
@@ -41,6 +43,11 @@ class ScenarioCase:
     def label(self) -> str:
         """`seed 3`, `seed 3, profile=v1.30`."""
         return f"seed {self.seed}" + (f", {self.cell}" if self.cell else "")
+
+    def with_runtime(self, *chosen: Any) -> ScenarioCase:
+        """A copy with another runtime, as `Scenario.with_runtime`. Only the simulated one has a stored timeline."""
+        scenario = self.scenario.with_runtime(*chosen)
+        return replace(self, scenario=scenario, snapshot=self.snapshot if scenario.spec.runtime == SIMULATED else "")
 
 
 @mutable
@@ -99,7 +106,7 @@ def _cases(path: str, cell: str, scenario: Scenario, seeds: Sequence[int], named
     own = scenario.spec.seed
     for seed in seeds or (own,):
         # Other seeds and cells have other timelines, and real networks have other addresses in each run.
-        has_timeline = seed == own and not cell and scenario.spec.runtime == "simulated"
+        has_timeline = seed == own and not cell and scenario.spec.runtime == SIMULATED
         snapshot = snapshot_of(path) if has_timeline else ""
         yield ScenarioCase(path, scenario, seed, cell, named, snapshot=snapshot)
 

@@ -40,6 +40,8 @@ def play_case(case: ScenarioCase, *, update: bool = False) -> CaseResult:
     except Exception as error:  # a bug in kubesim must not end the other cases
         return replace(result, problem=f"a defect of kubesim: {_described(error)}", seconds=watch.seconds())
     result = _filled(result, played)
+    if played.left_behind:
+        result = replace(result, problem=f"still on this machine: {'; '.join(map(str, played.left_behind))}")
     if stored:
         timeline.close()
         result = _with_snapshot(result, stored, out.getvalue(), update)

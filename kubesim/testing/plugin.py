@@ -1,4 +1,5 @@
-"""The pytest plugin: collects `*.scenario.yaml` files as tests, and provides the fixtures `kubesim` and `kubesim_up`.
+"""The pytest plugin: collects `*.scenario.yaml` files as tests, and provides the fixtures `kubesim`, `kubesim_up`,
+and `kubesim_node`.
 
 kubesim is imported on first use, so that sessions without it pay nothing.
 """
@@ -6,6 +7,7 @@ kubesim is imported on first use, so that sessions without it pay nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from kubesim.testing.collecting import ScenarioFile
     from kubesim.testing.driven.driven_cluster import DrivenCluster
-    from kubesim.testing.served import ServedCluster
+    from kubesim.testing.served import ServedCluster, ServedNodes, ServedProcess
 
 SUFFIXES = (".scenario.yaml", ".scenario.yml")
 MARKER = """kubesim(base="", *, seed=None, **spec): the cluster of the fixture `kubesim`: a file with a scenario, a
@@ -47,16 +49,36 @@ def kubesim_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     """Starts clusters for real clients with the options of `kubesim up`; they stop with the session."""
     from kubesim.testing.served import ServedCluster
 
-    started: list[ServedCluster] = []
+    with _stopped_at_the_end() as started:
 
-    def start(*options: str) -> ServedCluster:
-        cluster = ServedCluster(tmp_path_factory.mktemp("kubesim") / "kubeconfig", *options)
-        started.append(cluster)
-        return cluster
+        def start(*options: str, clock: bool = True) -> ServedCluster:
+            kubeconfig = tmp_path_factory.mktemp("kubesim") / "kubeconfig"
+            started.append(cluster := ServedCluster(kubeconfig, *options, clock=clock))
+            return cluster
 
-    yield start
-    for cluster in started:
-        cluster.stop()
+        yield start
+
+
+@pytest.fixture(scope="session")
+def kubesim_node() -> Iterator[Callable[..., ServedNodes]]:
+    """Starts nodes at the API server of a kubeconfig, with the options of `kubesim node`, until the session ends."""
+    from kubesim.testing.served import ServedNodes
+
+    with _stopped_at_the_end() as started:
+
+        def start(kubeconfig: str, *options: str, clock: bool = True) -> ServedNodes:
+            started.append(nodes := ServedNodes(kubeconfig, *options, clock=clock))
+            return nodes
+
+        yield start
+
+
+@contextmanager
+def _stopped_at_the_end() -> Iterator[list[ServedProcess]]:
+    started: list[ServedProcess] = []
+    yield started
+    for process in started:
+        process.stop()
 
 
 @pytest.fixture

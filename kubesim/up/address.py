@@ -7,12 +7,12 @@ from ipaddress import ip_address
 from kubesim.errors import UsageError
 
 
-def check_address(host: str, *, allowed: bool) -> None:
+def check_address(host: str, *, allowed: bool, flag: str = "--listen") -> None:
     """Raises UsageError for an address that is not allowed."""
     if allowed or is_loopback_host(host):
         return
     raise UsageError(
-        f"--listen {host}: other machines could reach it: add --allow-remote if they may, or listen on 127.0.0.1"
+        f"{flag} {host}: other machines could reach it: add --allow-remote if they may, or listen on 127.0.0.1"
     )
 
 

@@ -10,17 +10,18 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from ssl import RAND_bytes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.app import Simulation, with_real_nodes
+from kubesim.app import Simulation, with_real_parts
 from kubesim.clock import NEVER, run_virtual
 from kubesim.clock.real_clock import RealClock
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import chance_seed, unique_name, wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -28,22 +29,16 @@ from kubesim.errors import UsageError
 from kubesim.kubelet.server import Serving
 from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.language.document import Scenario
-from kubesim.scenario.runtimes.paced import LEAD, started
+from kubesim.scenario.runtimes.paced import LEAD, RealParts, started
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
-from kubesim.up.control.server import controlled
+from kubesim.up.control.server import JUMPS, controlled
 from kubesim.up.identity import kubeconfig, make_identity, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
 
-if TYPE_CHECKING:
-    from kubesim.runtime.containerd.cni_nodes import CniNodes
-    from kubesim.scenario.runtimes.plugin import RuntimePlugin
-
-
 RECONCILED = 10 * SECOND
 PROGRESS = SECOND // 2
-_JUMPS = 100_000.0  # the speed of a clock that may be advanced by days
 
 
 @value_object
@@ -66,7 +61,7 @@ class UpSettings:
     @property
     def fastest(self) -> float:
         """The limits of connections that asyncio counts in virtual time are for this speed."""
-        return self.speed if self.control is None else max(self.speed, _JUMPS)
+        return self.speed if self.control is None else max(self.speed, JUMPS)
 
 
 class ServedSimulation(Simulation):
@@ -85,19 +80,29 @@ class ServedSimulation(Simulation):
             self.clock.call_at(self.clock.now() + RECONCILED, create_kubernetes_service, self.store)
 
 
+def publish_client_ca(store: Store, certificate: str) -> None:
+    """Publish the certificate with which the API server connects to kubelets, as the API server does with its client
+    CA."""
+    name = ("ConfigMap", "kube-system", "extension-apiserver-authentication")
+    if store.find(*name) is not None:
+        store.remove(*name)  # from before a restart
+    body = {"metadata": {"name": name[2]}, "data": {"client-ca-file": certificate}}
+    create(store, Target(RESOURCES["ConfigMap"], "kube-system"), body)
+
+
 def run_up(scenario: Scenario, settings: UpSettings, sinks: Sequence[Sink] = ()) -> RunResult:
     """Serve for the duration. Raises UsageError, and RunInterrupted when a signal ends it."""
     stopped: list[RunResult] = []
 
-    def play(real: CniNodes | None, plugin: RuntimePlugin | None) -> RunResult:
+    def play(real: RealParts) -> RunResult:
         try:
-            return run_virtual(_serve, scenario, settings, sinks, real, plugin, stopped)
+            return run_virtual(_serve, scenario, settings, sinks, real, stopped)
         except KeyboardInterrupt:
             if not stopped:
                 raise
             return stopped[0]
 
-    result = with_real_nodes(scenario.spec, "", settings.speed, play)
+    result = with_real_parts(scenario.spec, "", settings.speed, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
@@ -107,24 +112,24 @@ async def _serve(
     scenario: Scenario,
     settings: UpSettings,
     sinks: Sequence[Sink],
-    real: CniNodes | None,
-    plugin: RuntimePlugin | None,
+    real: RealParts,
     stopped: list[RunResult],
 ) -> RunResult:
+    plugin = real.plugin
     if plugin is not None and plugin.real_time and settings.control is not None:
         raise UsageError(f"--control: real containers of runtime {scenario.spec.runtime} run in real time")
     length = NEVER // 2 if settings.duration is None else round(settings.duration * settings.speed)
     endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
     scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
-    seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
-    identity, token = make_identity([settings.host]), RAND_bytes(16).hex()
+    seed = chance_seed() if settings.seed is None else settings.seed
+    identity, token = make_identity([settings.host]), unique_name(16)
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with started(plugin), TaskSet() as tasks:
         end_on_internal_errors(tasks)
         serving = settings.serving
         simulation = ServedSimulation(
-            scenario, seed, tasks, sinks, real=real, plugin=plugin, start=start, measured=serving is not None
+            scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
         )
         if state is not None:
             state.failed = tasks.fail
@@ -132,9 +137,10 @@ async def _serve(
             state.follow(simulation.store)
         await simulation.come_up(settings.speed)
         clock = RealClock(simulation.clock)
-        beside = BesideStore(simulation, clock, state)
+        publish_client_ca(simulation.store, identity.certificate)
+        beside = BesideStore(simulation, clock, identity.client_tls(), state)
         server = ClusterServer(
-            simulation.store, clock, tokens=(token,), tls=identity.tls, beside=beside, speed=settings.fastest
+            simulation.store, clock, tokens=(token,), tls=identity.server_tls(), beside=beside, speed=settings.fastest
         )
         await server.start(settings.host, settings.port)
         text = kubeconfig(server.address, identity.certificate, token)

@@ -1,7 +1,7 @@
 """Identity and access of the server: a certificate created at the start, a token, and the kubeconfig with both.
 
 The standard library cannot write certificates, so `openssl` does. The key is in a directory that only this user can
-read, and that is removed before the first connection.
+read, and that is removed before the first connection; then it is in memory only.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kubesim.errors import UsageError
 from kubesim.values import value_object
 
 CLUSTER = "kubesim"
+MASTERS = "system:masters"  # the group of the API server where it is a client of kubelets
 _DAYS = 365
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 _ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")
@@ -27,10 +28,29 @@ _ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")
 
 @value_object
 class Identity:
-    """The identity of a server: its TLS context, and the certificate with which clients verify it."""
+    """The identity of a server: its certificate, with which clients verify it, and the file with it and its key."""
 
-    tls: ssl.SSLContext
     certificate: str  # in PEM
+    pair: bytes
+
+    def server_tls(self) -> ssl.SSLContext:
+        """A TLS context of a server."""
+        return self._loaded(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+
+    def client_tls(self) -> ssl.SSLContext:
+        """A TLS context of a client with this certificate, which verifies no server: kubelets sign their own."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return self._loaded(context)
+
+    def _loaded(self, context: ssl.SSLContext) -> ssl.SSLContext:
+        descriptor = os.memfd_create("kubesim-identity")  # ssl reads keys from files only
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(self.pair)
+            file.flush()
+            context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+        return context
 
 
 def make_identity(hosts: Sequence[str] = ()) -> Identity:
@@ -39,8 +59,8 @@ def make_identity(hosts: Sequence[str] = ()) -> Identity:
         key, certificate = Path(directory, "tls.key"), Path(directory, "tls.crt")
         words = [
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", str(_DAYS), "-subj", f"/CN={CLUSTER}", "-addext", f"subjectAltName={alternative_names(hosts)}",
-            "-keyout", str(key), "-out", str(certificate),
+            "-days", str(_DAYS), "-subj", f"/O={MASTERS}/CN={CLUSTER}",
+            "-addext", f"subjectAltName={alternative_names(hosts)}", "-keyout", str(key), "-out", str(certificate),
         ]  # fmt: skip
         try:
             done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
@@ -49,9 +69,7 @@ def make_identity(hosts: Sequence[str] = ()) -> Identity:
         if done.returncode != 0:
             problem = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise UsageError(f"openssl cannot make the certificate of the server: {problem}")
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        return Identity(context, certificate.read_text())
+        return Identity(certificate.read_text(), key.read_bytes() + certificate.read_bytes())
 
 
 def alternative_names(hosts: Sequence[str]) -> str:

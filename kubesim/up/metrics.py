@@ -151,6 +151,11 @@ def _usage(cpu_m: int, memory_ki: int) -> dict[str, str]:
     return {"cpu": f"{cpu_m}m", "memory": f"{memory_ki}Ki"}
 
 
+def least_usage(*, node_itself: bool = False) -> tuple[int, int]:
+    """Thousandths of a CPU and KiB that a container uses without requests, or a node besides its pods."""
+    return (_NODE_CPU_M, _NODE_MEMORY_KI) if node_itself else (_LEAST_CPU_M, _LEAST_MEMORY_KI)
+
+
 def _usages(simulation: Simulation, pod: Pod) -> list[tuple[str, int, int]]:
     """The usage of each running container: its name, thousandths of a CPU, KiB."""
     node = simulation.nodes.get(pod.spec.node_name)

@@ -111,7 +111,7 @@ def test_values_round_away_from_zero(amount: Quantity) -> None:
         ("+5", "+5", DECIMAL_SI),  # taken for canonical
         ("+12Ki", "+12Ki", BINARY_SI),
         ("+8Ki", "8Ki", BINARY_SI),  # a multiple of 8 is not
-        ("+123456789012Ki", "123456789012Ki", BINARY_SI),  # nor what is close to the limits of an int64
+        ("+123456789012Ki", "123456789012Ki", BINARY_SI),  # a value close to the limits of an int64 is not
         ("1000E", "1", DECIMAL_SI),  # no suffix is large enough
     ],
 )

@@ -161,7 +161,7 @@ def test_a_selector_with_invalid_utf8(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err.startswith('Error from server (BadRequest): Unable to find "/v1, Resource=pods"')
 
 
-def test_a_url_of_manifests_without_a_host(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_manifest_url_without_a_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", "--manifest-url", "http://[", "hello-pod"]) == 2
     assert (
         capsys.readouterr().err

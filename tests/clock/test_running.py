@@ -1,4 +1,4 @@
-"""How a program in virtual time ends."""
+"""The end of a program in virtual time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kubesim.clock.interrupts import interrupts_postponed
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """As a program finds itself that was started from a terminal."""
+    """The signal handling of a program started from a terminal."""
     former = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, former)
 
 
-def test_an_interrupt_lets_the_program_end_in_order() -> None:
+def test_an_interrupt_ends_the_program_in_order() -> None:
     ended = []
 
     async def main() -> None:
@@ -38,7 +38,7 @@ def test_an_interrupt_lets_the_program_end_in_order() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_second_interrupt_does_not_wait_for_that() -> None:
+def test_a_second_interrupt_does_not_wait_for_the_clean_up() -> None:
     went_on = []
 
     async def main() -> None:
@@ -54,7 +54,7 @@ def test_a_second_interrupt_does_not_wait_for_that() -> None:
     assert not went_on
 
 
-def test_a_process_that_handles_interrupts_continues_to() -> None:
+def test_a_process_that_handles_interrupts_continues_to_do_so() -> None:
     received = []
     signal.signal(signal.SIGINT, lambda *_: received.append("interrupt"))
 
@@ -67,7 +67,7 @@ def test_a_process_that_handles_interrupts_continues_to() -> None:
     assert received == ["interrupt"]
 
 
-def test_a_thread_without_signals_still_runs() -> None:
+def test_a_thread_without_signals_can_run_a_program() -> None:
     async def main() -> str:
         await asyncio.sleep(1)
         return "done"
@@ -79,7 +79,7 @@ def test_a_thread_without_signals_still_runs() -> None:
     assert results == ["done"]
 
 
-def test_what_is_left_over_is_cancelled_and_closed() -> None:
+def test_remaining_tasks_are_cancelled_and_generators_closed() -> None:
     ended = []
 
     async def forever() -> None:
@@ -109,7 +109,7 @@ def test_what_is_left_over_is_cancelled_and_closed() -> None:
     assert ended == ["task", "generator"]
 
 
-def test_a_failure_on_the_way_out_is_reported() -> None:
+def test_a_failure_during_clean_up_is_reported() -> None:
     reported = []
 
     async def fails_when_cancelled() -> None:
@@ -129,7 +129,7 @@ def test_a_failure_on_the_way_out_is_reported() -> None:
 
 
 def postponing(*parts: Callable[[], object]) -> None:
-    """One part after the other, with interrupts postponed."""
+    """Two steps in sequence, with interrupts postponed."""
     with interrupts_postponed():
         for part in parts:
             part()
@@ -139,7 +139,7 @@ def interrupt() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_a_postponed_interrupt_comes_after_everything() -> None:
+def test_a_postponed_interrupt_is_raised_at_the_end() -> None:
     done: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         postponing(interrupt, lambda: done.append("all of it"))

@@ -1,4 +1,5 @@
-"""Virtual time: it jumps to the next timer, ties are first come first served, and it stands still for real work."""
+"""Virtual time: it jumps to the next timer, timers of one instant fire in the order they were set, and real work stops
+it."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def test_a_day_passes_immediately_and_begins_at_a_fixed_date() -> None:
     play(scene)
 
 
-def test_timers_that_tie_fire_in_the_order_they_were_set() -> None:
+def test_timers_of_one_instant_fire_in_the_order_they_were_set() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         fired: list[int] = []
         loop = asyncio.get_running_loop()
@@ -51,11 +52,11 @@ def test_timers_that_tie_fire_in_the_order_they_were_set() -> None:
     assert play(scene) == [3, 1, 2, 6, 4, 5]
 
 
-def test_deadlines_are_on_a_grid_of_microseconds() -> None:
+def test_deadlines_are_whole_microseconds() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         fired: list[str] = []
         loop = asyncio.get_running_loop()
-        loop.call_later(0.1 + 0.2, fired.append, "0.1 + 0.2")  # a hair more than 0.3 in floating point
+        loop.call_later(0.1 + 0.2, fired.append, "0.1 + 0.2")  # slightly more than 0.3 in floating point
         loop.call_later(0.3, fired.append, "0.3")
         await clock.sleep(SECOND)
         return fired
@@ -80,8 +81,8 @@ def test_all_timers_of_an_instant_fire_before_the_tasks_they_wake_run() -> None:
     assert play(scene) == ["timer", "task"]
 
 
-def test_the_task_woken_last_runs_first_and_the_others_follow_in_order() -> None:
-    """Go's scheduler does so, and what is seen of the kubelet within one instant follows from it."""
+def test_the_task_woken_last_runs_first_and_the_others_in_order() -> None:
+    """Go's scheduler does so, and the order of the kubelet's actions within one instant depends on it."""
 
     async def scene(clock: LoopClock) -> list[int]:
         ran: list[int] = []
@@ -121,7 +122,7 @@ def test_a_late_sleeper_runs_after_all_others_of_the_instant() -> None:
     assert play(scene) == ["timer", "a", "b", "first", "second"]
 
 
-def test_nothing_left_to_wait_for_is_a_deadlock_that_names_the_waiting_tasks() -> None:
+def test_a_deadlock_names_the_waiting_tasks() -> None:
     async def scene(clock: LoopClock) -> None:
         letters: Channel[str] = Channel("letters", 1)
         answers: Channel[str] = Channel("answers", 1)
@@ -133,7 +134,7 @@ def test_nothing_left_to_wait_for_is_a_deadlock_that_names_the_waiting_tasks() -
         play(scene)
 
 
-def test_time_stands_still_while_a_real_process_runs() -> None:
+def test_time_stops_while_a_real_process_runs() -> None:
     async def scene(clock: LoopClock) -> int:
         with clock.external():
             script = "import time; time.sleep(0.05); print('done')"
@@ -153,7 +154,7 @@ def test_a_timeout_does_not_fire_while_a_thread_works() -> None:
     assert play(scene) == "worked"
 
 
-def test_cancelled_timers_do_not_pile_up() -> None:
+def test_cancelled_timers_do_not_accumulate() -> None:
     async def scene(clock: LoopClock) -> int:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
@@ -166,7 +167,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     assert play(scene) < 2500
 
 
-def test_an_ordinary_loop_gives_the_time_of_the_wall() -> None:
+def test_an_ordinary_loop_uses_the_wall_clock() -> None:
     async def main() -> int:
         clock = LoopClock()
         await clock.sleep(2_000)
@@ -176,15 +177,15 @@ def test_an_ordinary_loop_gives_the_time_of_the_wall() -> None:
 
 
 def silent_server() -> socket.socket:
-    """Takes connections and says nothing."""
+    """Accepts connections and sends nothing."""
     server = socket.create_server(("127.0.0.1", 0))
     server.setblocking(False)
     return server
 
 
 @pytest.mark.parametrize("speed", [0.0, 1000.0])
-def test_an_exchange_outside_is_limited_by_the_wall(speed: float) -> None:
-    """Virtual timers cannot end it: time stands still, or runs at another speed."""
+def test_an_exchange_outside_is_limited_on_the_wall_clock(speed: float) -> None:
+    """A virtual timer cannot limit it, because time stops or runs at another speed."""
 
     async def scene(clock: LoopClock) -> int:
         clock.begin(speed)
@@ -200,7 +201,7 @@ def test_an_exchange_outside_is_limited_by_the_wall(speed: float) -> None:
     assert (play(scene) == 0) == (speed == 0), "only a paced run goes on in the meantime"
 
 
-def test_an_exchange_that_is_cancelled_was_not_too_slow() -> None:
+def test_a_cancelled_exchange_did_not_time_out() -> None:
     async def scene(clock: LoopClock) -> str:
         async def exchange() -> None:
             async with clock.outside(60):
@@ -233,8 +234,8 @@ def test_input_is_received_before_time_jumps() -> None:
     assert play(scene) == [(0, b"one"), (SECOND, b"two")]
 
 
-def test_threads_are_waited_for_at_the_end() -> None:
-    """A look-up of a name, say, that nobody waits for any more."""
+def test_threads_are_joined_at_the_end() -> None:
+    """For example a name lookup whose result is not needed any more."""
     release = threading.Event()
 
     async def scene(clock: LoopClock) -> None:

@@ -9,7 +9,7 @@ from kubesim.clock import LoopClock, external, run_virtual
 from kubesim.clock.wall_timer import WallTimer, wall_sleep
 
 
-def test_it_fires_while_virtual_time_stands_still() -> None:
+def test_a_wall_timer_fires_while_virtual_time_is_stopped() -> None:
     async def main() -> int:
         clock = LoopClock()
         with external():
@@ -19,15 +19,15 @@ def test_it_fires_while_virtual_time_stands_still() -> None:
     assert run_virtual(main) == 0
 
 
-def test_it_fires_on_an_ordinary_loop() -> None:
+def test_a_wall_timer_fires_on_an_ordinary_loop() -> None:
     asyncio.run(wall_sleep(0.01))
 
 
-def test_one_that_is_closed_stays_silent_and_leaves_nothing() -> None:
+def test_a_closed_wall_timer_never_fires_and_leaves_nothing() -> None:
     async def main() -> tuple[list[str], int]:
         fired: list[str] = []
         with external():
-            await wall_sleep(0.001)  # what a loop needs to wait at all it keeps
+            await wall_sleep(0.001)  # sockets that the loop itself needs stay open
         before = len(os.listdir("/proc/self/fd"))
         timer = WallTimer(0.001, lambda: fired.append("no"))
         timer.close()

@@ -1,4 +1,4 @@
-"""Networks as go-cni loads them and attaches to them."""
+"""Networks, loaded and attached as in go-cni."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POD = Namespace("id", "/netns")
 
 
 class Gated:
-    """An Exec whose plugins wait until they are let through, and fail if that is wanted."""
+    """An Exec whose plugins wait until the test lets them continue, and fail on request."""
 
     def __init__(self, *failing: str) -> None:
         self.begun: list[str] = []
@@ -57,7 +57,7 @@ def loaded(folder: Path, exec: Gated, *, max_conf_num: int = 0) -> CNI:
     return cni
 
 
-def test_all_networks_are_attached_immediately_and_all_are_waited_for(tmp_path: Path) -> None:
+def test_all_networks_are_attached_concurrently_and_all_are_awaited(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first", "second"))
     (tmp_path / "20-b.conflist").write_text(conf("b", "third"))
 
@@ -77,7 +77,7 @@ def test_all_networks_are_attached_immediately_and_all_are_waited_for(tmp_path: 
     assert "ADD second eth0" in run_virtual(main)
 
 
-def test_one_after_the_other_stops_at_the_first_error(tmp_path: Path) -> None:
+def test_sequential_attachment_stops_at_the_first_error(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first"))
 
     async def main() -> list[str]:
@@ -89,7 +89,7 @@ def test_one_after_the_other_stops_at_the_first_error(tmp_path: Path) -> None:
     assert asyncio.run(main()) == ["ADD loopback lo"]
 
 
-def test_removal_goes_backward_within_a_network_and_stops_at_an_error(tmp_path: Path) -> None:
+def test_removal_is_in_reverse_order_within_a_network_and_stops_at_an_error(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first", "second"))
     (tmp_path / "20-b.conflist").write_text(conf("b", "third"))
 
@@ -107,7 +107,7 @@ def test_removal_goes_backward_within_a_network_and_stops_at_an_error(tmp_path: 
     assert asyncio.run(main("DEL second eth0")) == [*order[:2], "error"]
 
 
-def test_a_reload_waits_for_what_is_under_way_and_keeps_new_calls_out(tmp_path: Path) -> None:
+def test_a_reload_waits_for_calls_in_progress_and_blocks_new_ones(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "old"))
 
     async def main() -> list[str]:
@@ -142,7 +142,7 @@ def test_a_failed_reload_leaves_only_loopback(tmp_path: Path) -> None:
             asyncio.run(call(POD))
 
 
-def test_what_crictl_and_the_kubelet_get(tmp_path: Path) -> None:
+def test_output_for_crictl_and_the_kubelet(tmp_path: Path) -> None:
     (tmp_path / "10-a.conflist").write_text(conf("a", "first", version="1.1.0"))
     well = loaded(tmp_path, Gated())
     assert asyncio.run(status_problem(well)) is None
@@ -168,7 +168,7 @@ def test_plugins_from_1_1_on_get_the_valid_attachments_while_nothing_is_attached
         exec.gate.clear()
         attaching = asyncio.create_task(cni.setup(POD))
         await asyncio.sleep(0)
-        await cni.gc(valid)  # somebody is being attached: not now
+        await cni.gc(valid)  # an attachment is in progress, so not now
         exec.gate.set()
         await attaching
         exec.begun.clear()

@@ -1,4 +1,4 @@
-"""How kubelets of v1.12 and v1.6 chose and called network plugins."""
+"""How kubelets v1.12 and v1.6 selected and called network plugins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubesim.errors import CniError
 
 
 class Calls:
-    """An Exec that notes what is executed."""
+    """An Exec that records what is executed."""
 
     def __init__(self, fails: str = "") -> None:
         self.calls: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ def tear_down(plugin: CniNetworkPlugin) -> None:
     asyncio.run(plugin.tear_down_pod("ns", "pod", "id"))
 
 
-def test_v1_12_skips_bad_files_and_takes_the_first_good_one(tmp_path: Path) -> None:
+def test_v1_12_skips_invalid_files_and_takes_the_first_valid_one(tmp_path: Path) -> None:
     (tmp_path / "05.conf").write_text('{"name": "no type"}')
     (tmp_path / "06.conflist").write_text('{"name": "no plugins"}')
     (tmp_path / "07.json").write_text("{")
@@ -94,7 +94,7 @@ def test_v1_12_skips_bad_files_and_takes_the_first_good_one(tmp_path: Path) -> N
     ]
 
 
-def test_v1_6_knows_single_plugins_only_and_asks_for_nothing_but_json(tmp_path: Path) -> None:
+def test_v1_6_reads_only_single_plugins_and_requires_only_json(tmp_path: Path) -> None:
     (tmp_path / "10.conflist").write_text(json.dumps(LIST))
     assert pick_for("v1.6", str(tmp_path)).error == f"No networks found in {tmp_path}"
     (tmp_path / "20.conf").write_text("[]")
@@ -127,7 +127,7 @@ def test_v1_12_set_up(tmp_path: Path) -> None:
     assert "prevResult" in calls.calls[2]["stdin"]
 
 
-def test_v1_12_tear_down_knows_only_the_default_network_and_forgives(tmp_path: Path) -> None:
+def test_v1_12_tear_down_uses_only_the_default_network_and_ignores_errors(tmp_path: Path) -> None:
     (tmp_path / "10.conflist").write_text(json.dumps(LIST))
     calls = Calls(fails="bridge")
     tear_down(plugin(tmp_path, calls, host=Host("")))
@@ -154,7 +154,7 @@ def test_v1_6_tear_down_needs_the_namespace(tmp_path: Path) -> None:
         tear_down(plugin(tmp_path, Calls(), "v1.6", Host("")))
 
 
-def test_what_was_chosen_stays_when_the_directory_is_emptied(tmp_path: Path) -> None:
+def test_the_selected_network_stays_when_the_directory_is_emptied(tmp_path: Path) -> None:
     cni = plugin(tmp_path, Calls())
     with pytest.raises(CniError, match=r"^cni config uninitialized$"):
         asyncio.run(cni.status())
@@ -186,11 +186,11 @@ class Named(NoopNetworkPlugin):
             raise CniError(self.problem)
 
 
-def test_without_a_name_the_noop_plugin_serves() -> None:
+def test_without_a_name_the_noop_plugin_is_used() -> None:
     assert init_network_plugin([Named("cni")], "", InitArguments()).name == "kubernetes.io/no-op"
 
 
-def test_the_named_plugin_serves() -> None:
+def test_the_named_plugin_is_used() -> None:
     chosen = Named("kubenet")
     assert init_network_plugin([Named("cni"), chosen], "kubenet", InitArguments()) is chosen
 
@@ -207,18 +207,18 @@ def test_the_named_plugin_serves() -> None:
         ),
     ],
 )
-def test_what_keeps_a_kubelet_from_starting(plugins: list[Named], wanted: str, reported: str) -> None:
+def test_errors_that_keep_a_kubelet_from_starting(plugins: list[Named], wanted: str, reported: str) -> None:
     with pytest.raises(CniError) as raised:
         init_network_plugin(plugins, wanted, InitArguments())
     assert str(raised.value) == reported
 
 
-def test_names_of_plugins_must_be_qualified() -> None:
+def test_plugin_names_must_be_qualified() -> None:
     with pytest.raises(CniError, match=r'^network plugin has invalid name: "a b": name part must consist of'):
         init_network_plugin([Named("a b"), Named("cni")], "cni", InitArguments())
 
 
-def test_the_manager_lets_one_operation_of_a_pod_run_at_a_time(tmp_path: Path) -> None:
+def test_the_manager_runs_one_operation_of_a_pod_at_a_time(tmp_path: Path) -> None:
     running: list[str] = []
     order: list[str] = []
 
@@ -264,7 +264,7 @@ def test_the_address_is_read_in_the_namespace_of_the_pod(tmp_path: Path) -> None
     )
 
 
-def test_v1_12_knows_results_up_to_0_3_1(tmp_path: Path) -> None:
+def test_v1_12_supports_results_up_to_0_3_1(tmp_path: Path) -> None:
     (tmp_path / "10.conflist").write_text(json.dumps({**LIST, "cniVersion": "1.0.0"}))
     with pytest.raises(CniError, match=r'^unsupported CNI result version "1.0.0"$'):
         set_up(plugin(tmp_path, Calls()))

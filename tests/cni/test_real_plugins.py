@@ -1,4 +1,4 @@
-"""Real plugins, run by this library on a host of their own."""
+"""Real plugins, run by this library on a private host."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def a_chain() -> dict[str, Any]:
     during = left_over()
     inside = json.loads(output("nsenter", f"--net={path}", "ip", "-j", "addr", "show", "eth0"))
     await cni.del_network_list(network, runtime)
-    await cni.del_network_list(network, runtime)  # a second time there is nothing to do
+    await cni.del_network_list(network, runtime)  # the second time there is nothing to do
     netns.remove_netns(path)
     addresses = [entry["local"] for entry in inside[0]["addr_info"] if entry["scope"] == "global"]
     ips = [str(ip.address) for ip in current(result).ips if ip is not None]
@@ -80,7 +80,7 @@ async def checked() -> list[str]:
     return reported
 
 
-def test_check_notices_a_change_from_outside() -> None:
+def test_check_detects_an_external_change() -> None:
     assert on_host(checked) == ["", "Failed to match addr 10.9.0.2/24 on interface eth0"]
 
 
@@ -93,7 +93,7 @@ async def garbage_collection() -> dict[str, Any]:
     return left_over()
 
 
-def test_garbage_collection_removes_what_is_not_valid() -> None:
+def test_garbage_collection_removes_stale_attachments() -> None:
     reported = on_host(garbage_collection)
     assert reported["cache"] == ["net-kept-eth0"]
     assert reported["addresses"] == ["10.9.0.2"]
@@ -111,7 +111,7 @@ async def exhausted() -> str:
     return ""
 
 
-def test_an_empty_pool_is_the_plugins_own_error() -> None:
+def test_an_exhausted_pool_is_the_plugins_error() -> None:
     assert on_host(exhausted) == (
         'plugin type="bridge" failed (add): failed to allocate for range 0: '
         "no IP addresses available in range set: 10.9.0.1-10.9.0.2"
@@ -182,7 +182,7 @@ def test_a_sandbox_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
 
 
 async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
-    """The runtime dies with a sandbox running; the next one finds it stored and can remove it."""
+    """The runtime dies while a sandbox runs; the next one finds it in its store and can remove it."""
     before = service(folder, FakeController())
     await before.run(request(1))
     again = PodSandboxService(before._parts)
@@ -208,7 +208,7 @@ async def with_user_namespace(folder: str) -> dict[str, Any]:
 
 
 def _owner_of(path: str) -> int:
-    """The user namespace that a network namespace belongs to (NS_GET_USERNS)."""
+    """The user namespace that owns a network namespace (NS_GET_USERNS)."""
     import fcntl
 
     with open(path) as file:
@@ -224,13 +224,13 @@ def test_the_network_of_a_pod_with_a_user_namespace_belongs_to_it(tmp_path: Path
 
 
 async def cancelled_when(fifo: Path, ctx: Context) -> None:
-    """Cancel a call when a plugin has written into this pipe."""
+    """Cancel a call as soon as a plugin has written into this pipe."""
     await asyncio.to_thread(fifo.read_bytes)
     ctx.cancel()
 
 
 async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
-    """The second plugin of a chain hangs, and so do its children; then DEL cleans up what the first one made."""
+    """The second plugin of a chain hangs, and so do its children; then DEL removes what the first plugin created."""
     network = network_conf_from_bytes(conflist(BRIDGE, {"type": "hang"}))
     cni = CNIConfig([BIN_DIR, folder], RealExec())
     runtime, ctx = RuntimeConf("container", new_namespace(), "eth0"), Context()
@@ -245,7 +245,7 @@ async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
     return {"error": text, "sleeping": running(sleep), "after": left_over()}
 
 
-def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) -> None:
+def test_a_hung_plugin_is_killed_with_its_children_and_reverted(tmp_path: Path) -> None:
     hanging, sleep = tmp_path / "hang", unique_sleep()
     hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\necho >"$0.began"\n{sleep}\n')
     hanging.chmod(0o755)
@@ -259,11 +259,11 @@ def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) ->
 
 
 def a_host_in_a_host() -> dict[str, Any]:
-    """Another client may add links to the machine at any time, but not to a host that stands for it."""
+    """Other programs may add links to the machine at any time, but not to a private host."""
     before = links()
     on_host(a_chain)
     return {"before": before, "after": links()}
 
 
-def test_the_machines_own_links_are_not_touched() -> None:
+def test_the_machines_links_are_unchanged() -> None:
     assert on_host(a_host_in_a_host) == {"before": ["lo"], "after": ["lo"]}

@@ -1,4 +1,4 @@
-"""Channels and select, with Go's meaning."""
+"""Channels and select with the semantics of Go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
     return run_virtual(main)
 
 
-def test_items_come_out_in_the_order_they_went_in_and_a_full_channel_refuses() -> None:
+def test_items_are_received_in_order_and_a_full_channel_rejects() -> None:
     async def scene(clock: LoopClock) -> None:
         channel: Channel[int] = Channel("numbers", 2)
         assert [channel.try_send(n) for n in (1, 2, 3)] == [True, True, False]
@@ -31,7 +31,7 @@ def test_items_come_out_in_the_order_they_went_in_and_a_full_channel_refuses() -
     play(scene)
 
 
-def test_the_first_waiter_is_served_first() -> None:
+def test_the_first_waiter_is_woken_first() -> None:
     async def scene(clock: LoopClock) -> dict[str, int]:
         channel: Channel[int] = Channel("numbers", 5)
         got: dict[str, int] = {}
@@ -49,7 +49,7 @@ def test_the_first_waiter_is_served_first() -> None:
     assert play(scene) == {"first": 1, "second": 2}
 
 
-def test_a_blocking_send_waits_for_room() -> None:
+def test_a_blocking_send_waits_for_capacity() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         channel: Channel[int] = Channel("narrow", 1)
         await channel.send(1)
@@ -81,13 +81,13 @@ def chosen(seed: int) -> list[str]:
     return result
 
 
-def test_among_several_ready_channels_the_seed_decides() -> None:
+def test_the_seed_selects_one_of_several_ready_channels() -> None:
     assert chosen(1) == chosen(1)
     assert chosen(1) != chosen(2)
     assert set(chosen(1)) == {"a", "b", "c"}
 
 
-def test_a_select_that_waits_gets_what_arrives_first() -> None:
+def test_a_waiting_select_gets_what_arrives_first() -> None:
     async def scene(clock: LoopClock) -> tuple[str, int]:
         left: Channel[int] = Channel("left", 5)
         right: Channel[int] = Channel("right", 5)
@@ -96,7 +96,7 @@ def test_a_select_that_waits_gets_what_arrives_first() -> None:
         right.try_send(7)
         left.try_send(8)
         picked = await waiting
-        assert len(left) == 1  # the other value stays where it is
+        assert len(left) == 1  # the other value stays in its channel
         return picked.channel.name, picked.item
 
     assert play(scene) == ("right", 7)
@@ -116,20 +116,20 @@ def test_a_value_handed_to_a_cancelled_receiver_is_not_lost() -> None:
     assert play(scene) == 1
 
 
-def test_the_only_reader_of_channels_receives_as_a_select_does() -> None:
+def test_the_only_reader_of_channels_receives_like_a_select() -> None:
     async def scene(clock: LoopClock) -> list[tuple[str, int, tuple[str, ...]]]:
         left: Channel[int] = Channel("left", 1)
         right: Channel[int] = Channel("right", 1)
         reader = Select((left, right), None)
         for n, channel in enumerate((right, left, right)):
-            clock.call_at(clock.now() + 1 + n // 2, channel.try_send, n)  # two in one instant, then one
+            clock.call_at(clock.now() + 1 + n // 2, channel.try_send, n)  # two at one instant, then one
         found = [await reader.next() for _ in range(3)]
         return [(each.channel.name, each.item, each.ready) for each in found]
 
     assert play(scene) == [("right", 0, ("right",)), ("left", 1, ("left",)), ("right", 2, ("right",))]
 
 
-def test_a_value_handed_to_a_cancelled_reader_is_there_for_the_next_one() -> None:
+def test_a_value_for_a_cancelled_reader_goes_to_the_next_one() -> None:
     async def scene(clock: LoopClock) -> int:
         channel: Channel[int] = Channel("letters", 5)
         reader = Select((channel,), None)
@@ -148,7 +148,7 @@ def test_a_value_handed_to_a_cancelled_reader_is_there_for_the_next_one() -> Non
     assert play(scene) == 1
 
 
-def test_a_sender_need_not_wait_for_room_while_the_only_reader_waits() -> None:
+def test_a_send_does_not_block_while_the_only_reader_waits() -> None:
     async def scene(clock: LoopClock) -> tuple[int, int]:
         channel: Channel[int] = Channel("without room", 0)
         waiting = asyncio.create_task(Select((channel,), None).next())

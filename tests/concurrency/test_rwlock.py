@@ -1,4 +1,4 @@
-"""Many readers or one writer, in the order in which they came."""
+"""Many readers or one writer, in order of arrival."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scene:
             await asyncio.sleep(0)
 
 
-def test_readers_share_and_a_writer_that_waits_keeps_new_ones_out() -> None:
+def test_readers_share_and_a_waiting_writer_blocks_new_readers() -> None:
     async def main() -> list[str]:
         scene = Scene()
         tasks = [asyncio.create_task(scene.hold(name)) for name in ("r1", "r2", "w1", "r3")]
@@ -39,7 +39,7 @@ def test_readers_share_and_a_writer_that_waits_keeps_new_ones_out() -> None:
     assert run_virtual(main) == ["r1 in", "r2 in", "r2 out", "r1 out", "w1 in", "w1 out", "r3 in", "r3 out"]
 
 
-def test_a_caller_that_gives_up_is_not_waited_for() -> None:
+def test_a_caller_that_gives_up_blocks_nobody() -> None:
     async def main() -> list[str]:
         scene = Scene()
         tasks = [asyncio.create_task(scene.hold(name)) for name in ("r1", "w1", "r2")]
@@ -55,13 +55,13 @@ def test_a_caller_that_gives_up_is_not_waited_for() -> None:
     assert run_virtual(main) == ["r1 in", "r2 in", "r1 out", "r2 out"]
 
 
-def test_a_turn_that_was_given_and_cancelled_immediately_is_passed_on() -> None:
+def test_a_lock_assigned_to_a_cancelled_task_is_passed_on() -> None:
     async def main() -> list[str]:
         scene = Scene()
         async with scene.lock.write():
             given, waiting = (asyncio.create_task(scene.hold(name)) for name in ("w1", "w2"))
             await asyncio.sleep(0)
-        given.cancel()  # it has been given its turn, and does not know yet
+        given.cancel()  # the lock is assigned to it, but the task has not run since
         await asyncio.gather(given, return_exceptions=True)
         await scene.let_go("w2")
         await waiting

@@ -1,4 +1,4 @@
-"""Tasks end in the order they were started; one that fails ends them all; helpers that run side by side."""
+"""Tasks end in the order they were started; a failed task ends all of them; helpers for concurrent tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def sleep(clock: LoopClock, duration: int) -> None:
     await clock.sleep(duration)
 
 
-def test_leaving_the_set_ends_the_tasks_in_the_order_they_began() -> None:
+def test_leaving_the_set_ends_the_tasks_in_the_order_they_started() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         ended: list[int] = []
 
@@ -58,7 +58,7 @@ def test_an_error_in_one_task_ends_the_run() -> None:
         play(scene)
 
 
-def test_run_together_answers_in_the_order_of_completion() -> None:
+def test_run_together_returns_in_the_order_of_completion() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         async def work(name: str, duration: int) -> str:
             await clock.sleep(duration)
@@ -70,7 +70,7 @@ def test_run_together_answers_in_the_order_of_completion() -> None:
     assert play(scene) == ["quick", "medium", "slow"]
 
 
-def test_run_together_with_nothing_to_do_is_done() -> None:
+def test_run_together_without_tasks_returns_immediately() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         nothing: list[tuple[str, Any]] = []
         return await run_together(nothing)
@@ -78,7 +78,7 @@ def test_run_together_with_nothing_to_do_is_done() -> None:
     assert play(scene) == []
 
 
-def test_no_task_is_left_behind() -> None:
+def test_no_task_remains() -> None:
     async def scene(clock: LoopClock) -> int:
         async with TaskSet() as tasks:
             tasks.start("sleeper", sleep(clock, 3_600 * SECOND))
@@ -87,7 +87,7 @@ def test_no_task_is_left_behind() -> None:
     assert play(scene) == 1
 
 
-def test_a_child_can_be_killed_by_itself_and_none_of_its_tasks_does_anything_more() -> None:
+def test_a_child_can_be_killed_by_itself_and_none_of_its_tasks_continues() -> None:
     async def main() -> list[str]:
         clock = LoopClock()
         did: list[str] = []

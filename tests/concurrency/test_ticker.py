@@ -1,4 +1,4 @@
-"""A ticker fires every period; while nothing happens, time passes over the ticks of an idle one."""
+"""A ticker fires every period; while nothing happens, virtual time skips the ticks of an idle one."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every: bool = False) -
 
 
 async def read(ticker: Ticker, seen: list[int], idle_until: Callable[[int], int]) -> None:
-    """Note every tick; what to say of each is a function of its instant."""
+    """Record every tick; the recorded value depends only on its time."""
     while True:
         tick = await ticker.channel.receive()
         seen.append(tick // SECOND)
         ticker.done(idle_until(tick))
 
 
-def test_it_fires_every_period() -> None:
+def test_a_ticker_fires_every_period() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         await clock.sleep(420_000)
         ticker = Ticker(clock, "tick", SECOND)
@@ -40,7 +40,7 @@ def test_it_fires_every_period() -> None:
     assert play(scene) == [1_420_000, 2_420_000, 3_420_000]
 
 
-def test_a_tick_that_nobody_took_is_dropped() -> None:
+def test_a_tick_that_nobody_received_is_dropped() -> None:
     async def scene(clock: LoopClock) -> tuple[int, int]:
         ticker = Ticker(clock, "tick", SECOND)
         await clock.sleep(10 * SECOND + 1)
@@ -51,7 +51,7 @@ def test_a_tick_that_nobody_took_is_dropped() -> None:
     assert play(scene) == (SECOND, 9)
 
 
-def test_one_that_is_reset_counts_from_that_instant_and_forgets_a_tick_that_nobody_took() -> None:
+def test_a_reset_ticker_counts_from_that_instant_and_drops_a_pending_tick() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         ticker = Ticker(clock, "tick", SECOND)
         await clock.sleep(SECOND + 300_000)
@@ -61,7 +61,7 @@ def test_one_that_is_reset_counts_from_that_instant_and_forgets_a_tick_that_nobo
     assert play(scene) == [2_300_000, 3_300_000]
 
 
-def test_an_idle_one_fires_again_only_after_something_happened() -> None:
+def test_an_idle_ticker_fires_again_only_after_a_change() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         seen: list[int] = []
         ticker = Ticker(clock, "tick", SECOND)
@@ -76,7 +76,7 @@ def test_an_idle_one_fires_again_only_after_something_happened() -> None:
     assert play(scene, every=True) == list(range(1, 2001))
 
 
-def test_one_that_is_idle_until_a_moment_fires_at_the_first_tick_from_then_on() -> None:
+def test_a_ticker_idle_until_a_time_fires_at_its_first_tick_from_then_on() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         seen: list[int] = []
         ticker = Ticker(clock, "tick", SECOND)
@@ -88,7 +88,7 @@ def test_one_that_is_idle_until_a_moment_fires_at_the_first_tick_from_then_on() 
     assert play(scene) == [1, 77, 100]
 
 
-def test_a_tick_that_changes_something_wakes_the_others() -> None:
+def test_a_tick_that_changes_something_wakes_the_other_tickers() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         seen: list[int] = []
         idle = Ticker(clock, "idle", SECOND)
@@ -103,7 +103,7 @@ def test_a_tick_that_changes_something_wakes_the_others() -> None:
     assert play(scene) == [1, 11, 21, 31]
 
 
-def test_nothing_is_skipped_while_a_tick_is_being_worked_on() -> None:
+def test_nothing_is_skipped_while_a_tick_is_handled() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         seen: list[int] = []
         idle, slow = Ticker(clock, "idle", SECOND), Ticker(clock, "slow", 5 * SECOND)
@@ -118,7 +118,7 @@ def test_nothing_is_skipped_while_a_tick_is_being_worked_on() -> None:
     assert play(scene)[:6] == [1, 5, 6, 7, 8, 9]
 
 
-def test_the_last_tick_that_was_skipped_is_reported() -> None:
+def test_the_last_skipped_tick_is_reported() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         skipped: list[int] = []
         ticker = Ticker(clock, "tick", SECOND)
@@ -143,7 +143,7 @@ def test_a_tick_whose_work_takes_effect_later_is_not_skipped_before_that() -> No
     assert play(scene) == [10, 60]
 
 
-def test_intervals_that_are_drawn_are_drawn_for_skipped_ticks_too() -> None:
+def test_random_intervals_are_drawn_for_skipped_ticks_too() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         seen: list[int] = []
         draws = iter(range(1, 1000))
@@ -158,7 +158,7 @@ def test_intervals_that_are_drawn_are_drawn_for_skipped_ticks_too() -> None:
     assert play(scene) == [1, 55]
 
 
-def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first() -> None:
+def test_ticks_of_one_instant_fire_in_the_order_the_tickers_were_created() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         first, second = (Ticker(clock, name, SECOND) for name in ("a", "b"))
         reader = Select((second.channel, first.channel), None)
@@ -168,7 +168,7 @@ def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first() -> Non
     assert play(scene) == ["a", "b", "a", "b"]
 
 
-def test_if_all_are_idle_and_nothing_else_is_set_time_cannot_continue() -> None:
+def test_if_all_tickers_are_idle_and_no_other_timer_is_set_time_cannot_continue() -> None:
     async def scene(clock: LoopClock) -> None:
         await read(Ticker(clock, "tick", SECOND), [], lambda tick: NEVER)
 

@@ -12,7 +12,7 @@ from kubesim.explore.search.exploration import ExploreResult
 from kubesim.explore.subject import ExploreSubject
 from kubesim.scenario.language.document import NAMES
 from kubesim.values import replace
-from tests.support.explored import found, search, shipped, subject_of
+from tests.support.searches import found, search, shipped, subject_of
 
 pytestmark = pytest.mark.violates_invariants
 

@@ -17,7 +17,7 @@ from kubesim.kubelet.status.manager import StatusManager
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.scenario.faults.runtime import _SimulatedNetworkFaults
 from kubesim.values import replace
-from tests.support.explored import found, search, subject_of
+from tests.support.searches import found, search, subject_of
 from tests.support.soak import SOAK
 
 pytestmark = pytest.mark.violates_invariants

@@ -25,7 +25,7 @@ from tests.support.played import SERVER, pod
 SCENARIO = Path(__file__).parent.parent.parent / "scenarios" / "static-pod.yaml"
 
 
-def test_healthz_keeps_its_reasons_to_itself() -> None:
+def test_healthz_does_not_disclose_its_reasons() -> None:
     assert render_healthz({"ping": "", "syncloop": ""}) == (200, "ok")
     status, text = render_healthz({"ping": "", "syncloop": "secret"})
     assert status == 500
@@ -83,7 +83,7 @@ def test_an_agent_with_static_and_other_pods() -> None:
         assert line in found["metrics"]
 
 
-def test_what_an_agent_has_started_rejected_and_probed() -> None:
+def test_metrics_of_started_rejected_and_probed_pods() -> None:
     probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
     main = {"name": "main", "image": "busybox:1", "command": SERVER, "readinessProbe": probe}
     broken = {"name": "broken", "image": "busybox:1", "command": ["/no/such/program"], "restartPolicy": "Never"}

@@ -1,4 +1,4 @@
-"""The read-only server: one answer per connection, whatever a client does."""
+"""The read-only server: one response per connection, with any client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def asked(port: int, request: bytes, *, end: bool = False) -> bytes:
         return reply
 
 
-def test_a_request_gets_its_answer_and_the_connection_ends() -> None:
+def test_a_request_gets_its_response_and_the_connection_ends() -> None:
     async def main() -> bytes:
         async with serving() as port:
             return await asked(port, b"GET /pods HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -50,7 +50,7 @@ def test_a_request_gets_its_answer_and_the_connection_ends() -> None:
 
 
 @pytest.mark.parametrize(("request_", "end"), [(b"GET", True), (b"x" * (MAX_REQUEST + 5), False)])
-def test_what_is_not_a_request_is_refused(request_: bytes, end: bool) -> None:
+def test_an_invalid_request_is_rejected(request_: bytes, end: bool) -> None:
     async def main() -> bytes:
         async with serving() as port:
             return await asked(port, request_, end=end)
@@ -67,7 +67,7 @@ def test_a_silent_client_does_not_block_the_end() -> None:
     anyio.run(main)
 
 
-def test_it_starts_and_ends_in_virtual_time() -> None:
+def test_the_server_starts_and_ends_in_virtual_time() -> None:
     async def main() -> str:
         server = ReadOnlyServer(echo)
         async with TaskSet() as tasks:
@@ -89,7 +89,7 @@ def test_a_port_in_use_is_a_usage_error() -> None:
             anyio.run(main)
 
 
-def test_a_strangers_name_that_leads_here_gets_no_answer() -> None:
+def test_another_host_name_gets_no_response() -> None:
     async def main() -> bytes:
         async with serving() as port:
             return await asked(port, f"GET /pods HTTP/1.1\r\nhOst: evil.example:{port}\r\n\r\n".encode())

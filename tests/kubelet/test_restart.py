@@ -1,4 +1,4 @@
-"""The kubelet, the runtime or the whole node goes and comes back: no pod is lost, no container runs twice."""
+"""Restarts of the kubelet, the runtime or the whole node: no pod is lost, no container runs twice."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.support.played import SERVER, Played, pod
 RESTART: dict[str, Any] = {"at": "20s", "restart": "kubelet"}
 
 
-def test_a_running_pod_does_not_notice_a_new_kubelet() -> None:
+def test_a_running_pod_is_not_affected_by_a_new_kubelet() -> None:
     story = Played(RESTART, objects=[pod("web")])
     assert story.calls(after=15) == []
     assert story.writes(after=15) == []
     assert story.events(after=15) == ["Starting"]  # the kubelet's own, about its Node
 
 
-def test_a_pod_that_was_being_made_is_finished_by_the_next_kubelet() -> None:
+def test_a_pod_that_was_being_created_is_completed_by_the_next_kubelet() -> None:
     story = Played({"at": "350ms", "restart": "kubelet"}, objects=[pod("web")])
-    assert story.calls().count("RunPodSandbox") == 2  # the first was cut off
+    assert story.calls().count("RunPodSandbox") == 2  # the first one was interrupted
     assert story.calls().count("StartContainer") == 1
     assert story.result.phases == {"default/web": "Running"}
 
@@ -33,7 +33,7 @@ def test_restart_counts_continue_and_the_back_off_starts_over() -> None:
     waits = [r.message for r in story.records if isinstance(r, EventRecorded) and r.reason == "BackOff"]
     assert waits
     restarted = [moment for moment in story.when(CriCall, "crash", call="StartContainer") if moment > 52]
-    assert restarted[0] < 54  # its 40 s of back-off are forgotten
+    assert restarted[0] < 54  # its back-off of 40 s is lost
 
 
 def test_a_deletion_while_the_kubelet_is_down_is_executed_with_its_grace_period() -> None:
@@ -49,7 +49,7 @@ def test_a_deletion_while_the_kubelet_is_down_is_executed_with_its_grace_period(
     assert stop.args["timeout"] == 5
 
 
-def test_a_stop_that_was_under_way_is_taken_up_again() -> None:
+def test_a_stop_in_progress_is_resumed() -> None:
     deaf = pod("deaf", command=["sh", "-c", "trap '' TERM; sleep 100000"])
     story = Played(
         {"at": "20s", "delete": {"pod": "deaf"}},
@@ -61,16 +61,16 @@ def test_a_stop_that_was_under_way_is_taken_up_again() -> None:
     assert story.calls("deaf").count("StopContainer") == 2
 
 
-def test_a_ready_pod_stays_ready_until_its_probe_has_spoken_again() -> None:
+def test_a_ready_pod_stays_ready_until_its_next_probe_result() -> None:
     probed = pod("web")
     probed["spec"]["containers"][0]["readinessProbe"] = {"exec": {"command": ["true"]}, "periodSeconds": 10}
     story = Played({"at": "30s", "restart": "kubelet"}, objects=[probed])
     assert story.writes(after=25) == []
     (again,) = [moment for moment in story.when(ProbeOutcome, "web", probe="readiness") if moment > 30]
-    assert 32 < again < 45  # a young kubelet spreads its first probes over their period
+    assert 32 < again < 45  # a recently started kubelet spreads its first probes over their period
 
 
-def test_a_pod_that_was_not_ready_is_not_called_ready_by_a_restart() -> None:
+def test_a_pod_that_was_not_ready_does_not_become_ready_by_a_restart() -> None:
     sick = pod("sick")
     sick["spec"]["containers"][0]["readinessProbe"] = {"exec": {"command": ["false"]}, "periodSeconds": 10}
     story = Played(
@@ -81,7 +81,7 @@ def test_a_pod_that_was_not_ready_is_not_called_ready_by_a_restart() -> None:
     assert story.result.ok
 
 
-def test_a_container_that_ended_while_the_kubelet_was_down_is_started_again() -> None:
+def test_a_container_that_exited_while_the_kubelet_was_down_is_restarted() -> None:
     story = Played(
         {"at": "20s", "stop": "kubelet"},
         {"at": "22s", "kill": {"pod": "web"}},
@@ -107,7 +107,7 @@ def test_static_pods_are_read_again() -> None:
     assert story.result.ok
 
 
-def test_while_the_runtime_is_down_calls_fail_and_afterwards_all_continues() -> None:
+def test_while_the_runtime_is_down_calls_fail_and_afterwards_pods_continue() -> None:
     story = Played(
         {"at": "19900ms", "apply": pod("new")},
         {"at": "20s", "restart": {"what": "runtime", "downFor": "10s"}},
@@ -129,7 +129,7 @@ def test_a_runtime_that_lost_everything_gets_its_pods_again_and_the_logs_show_th
     assert made == [0, 1]
 
 
-def test_after_a_reboot_every_container_has_ended_nobody_knows_how() -> None:
+def test_after_a_reboot_all_containers_have_exited_with_unknown_codes() -> None:
     story = Played(
         {"at": "20s", "reboot": {"downFor": "15s"}},
         objects=[pod("web"), pod("once", restartPolicy="Never")],
@@ -142,13 +142,13 @@ def test_after_a_reboot_every_container_has_ended_nobody_knows_how() -> None:
     assert story.calls("web", after=30)[-3:] == ["RunPodSandbox", "CreateContainer", "StartContainer"]
 
 
-def test_what_is_not_running_cannot_be_stopped() -> None:
+def test_a_kubelet_that_does_not_run_cannot_be_stopped() -> None:
     story = Played({"at": "5s", "start": "kubelet"}, {"at": "6s", "stop": "runtime"}, {"at": "7s", "stop": "runtime"})
     assert len(story.result.expectations_failed) == 2
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_skipped_ticks_are_not_missed_after_a_restart(seed: int) -> None:
+def test_ticks_skipped_before_a_restart_have_no_effect(seed: int) -> None:
     steps: list[dict[str, Any]] = [
         {"at": "3s", "writeStaticPod": {"file": "a.yaml", "manifest": pod("static")}},
         {"at": "10s", "restart": "kubelet"},
@@ -163,7 +163,7 @@ def test_skipped_ticks_are_not_missed_after_a_restart(seed: int) -> None:
     assert records[0] == records[1]
 
 
-def test_the_command_of_a_server_ends_at_term() -> None:
-    """What the stories above take for granted."""
+def test_the_command_of_a_server_ends_at_sigterm() -> None:
+    """Preconditions of the tests above."""
     story = Played({"at": "10s", "delete": {"pod": "web"}}, objects=[pod("web", command=SERVER)])
     assert story.result.phases == {"default/web": "Succeeded"}

@@ -1,4 +1,4 @@
-"""Reading a KubeletConfiguration: every field of the real type, its default, and what is refused."""
+"""Reading a KubeletConfiguration: every field of the real type, its default, and rejected values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubesim.kubeletconfig.decode import ConfigurationProblem, read_configuratio
 from kubesim.kubeletconfig.fields import ConfigurationField, all_fields, struct_fields
 from kubesim.kubeletconfig.table import STRUCTS
 
-# One value of each type that no field has as its default.
+# One value of each type that is no field's default.
 SAMPLES: dict[str, Any] = {
     "string": "some",
     "bool": True,
@@ -61,14 +61,14 @@ def problem(given: Any) -> str:
     return str(found.value)
 
 
-def test_the_type_is_whole() -> None:
-    """v1beta1 of v1.36 has this many fields; inside its structs there are some more."""
+def test_the_type_is_complete() -> None:
+    """v1beta1 of v1.36 has this many fields, not counting those inside its structs."""
     assert len(struct_fields()) == 125
     assert sum(1 for _ in all_fields()) == 138
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_every_field_can_be_given(name: str, field: ConfigurationField) -> None:
+def test_every_field_can_be_set(name: str, field: ConfigurationField) -> None:
     default = read_configuration({})[name]
     given = not default if field.type == "bool" else sample(field.type, SAMPLES)
     value = read_configuration(nested(name, given))[name]
@@ -82,7 +82,7 @@ def test_every_field_can_be_given(name: str, field: ConfigurationField) -> None:
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_every_field_of_the_wrong_type_is_refused_with_its_path(name: str, field: ConfigurationField) -> None:
+def test_every_field_of_the_wrong_type_is_rejected_with_its_path(name: str, field: ConfigurationField) -> None:
     assert problem(nested(name, [[]] if field.type.startswith("map[") else {})).startswith(f"{name}: must be ")
     inner = field.type.removeprefix("[]").rpartition("]")[2] if "[" in field.type else field.type
     if inner in WRONG:
@@ -90,11 +90,11 @@ def test_every_field_of_the_wrong_type_is_refused_with_its_path(name: str, field
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_null_is_a_field_that_is_left_out(name: str, field: ConfigurationField) -> None:
+def test_null_is_an_absent_field(name: str, field: ConfigurationField) -> None:
     assert read_configuration(nested(name, None))[name] == read_configuration({})[name]
 
 
-def test_zero_is_left_out_too_unless_upstream_can_show_the_difference() -> None:
+def test_zero_is_absent_too_unless_upstream_distinguishes_it() -> None:
     values = read_configuration({"maxPods": 0, "syncFrequency": "0s", "cgroupDriver": "", "registryPullQPS": 0})
     assert (values["maxPods"], values["syncFrequency"], values["cgroupDriver"]) == (110, MINUTE, "cgroupfs")
     assert values["registryPullQPS"] == 0, "a pointer: 0 means without limit"
@@ -145,7 +145,7 @@ def test_some_defaults() -> None:
         ({"reservedMemory": [{"limits": {"memory": "1Gu"}}]}, "reservedMemory[0].limits.memory: "),
     ],
 )
-def test_what_is_refused(given: Any, expected: str) -> None:
+def test_rejected_values(given: Any, expected: str) -> None:
     assert problem(given).startswith(expected)
 
 

@@ -1,4 +1,4 @@
-"""The kubelet's own flags: what may stand after them, and which field they set."""
+"""The kubelet's own flags: their values, and the fields that they set."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_values(flag: str, texts: list[str], expected: dict[str, Any]) -> None:
         ("reserved-memory", "1Gi", "--reserved-memory: invalid reservation '1Gi', expect 0:memory=1Gi"),
     ],
 )
-def test_what_cannot_be_read(flag: str, text: str, expected: str) -> None:
+def test_invalid_values(flag: str, text: str, expected: str) -> None:
     with pytest.raises(UsageError) as found:
         configuration_from_flags({flag: [text]})
     assert str(found.value) == expected

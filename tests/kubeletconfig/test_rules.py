@@ -1,4 +1,4 @@
-"""With which values the kubelet would not start. The cases are those of upstream's own validation_test.go, retold."""
+"""Values with which the kubelet would not start. The cases are adapted from upstream's validation_test.go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def problems(given: dict[str, Any], **gates: bool) -> list[str]:
     return [str(problem) for problem in check_configuration(read_configuration(given), FeatureGates(gates))]
 
 
-def test_the_defaults_are_well() -> None:
+def test_the_defaults_are_valid() -> None:
     assert problems({}) == []
 
 
@@ -165,7 +165,7 @@ def test_the_defaults_are_well() -> None:
         ),
     ],
 )
-def test_what_a_kubelet_does_not_start_with(given: dict[str, Any], expected: str) -> None:
+def test_values_that_a_kubelet_rejects(given: dict[str, Any], expected: str) -> None:
     found = problems(given)
     assert any(problem.startswith(expected) for problem in found), found
 
@@ -187,12 +187,12 @@ def test_what_a_kubelet_does_not_start_with(given: dict[str, Any], expected: str
         ({"enableSystemLogQuery": True}, "NodeLogQuery"),
     ],
 )
-def test_what_needs_a_gate(given: dict[str, Any], gate: str) -> None:
+def test_values_that_need_a_gate(given: dict[str, Any], gate: str) -> None:
     assert problems(given, **{gate: True}) == []
     assert any(gate in problem for problem in problems(given, **{gate: False}))
 
 
-def test_a_gate_that_this_kubelet_does_not_have_is_named_with_those_that_have_it() -> None:
+def test_an_unsupported_gate_is_named_with_its_versions() -> None:
     given = read_configuration({"shutdownGracePeriod": "30s"})
     (problem,) = (
         str(each) for each in check_configuration(given, FeatureGates(profile="v1.12")) if "shutdown" in str(each)

@@ -1,4 +1,4 @@
-"""The stars of the table are true: a field has one if and only if something reads its value."""
+"""The stars of the table are correct: a field has one if and only if its value is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from kubesim.kubeletconfig.fields import all_fields
 
 PACKAGE = Path(__file__).parent.parent.parent / "kubesim"
-SHOWN_ONLY = {"hairpinMode"}  # the network plugins of v1.6 and v1.12 get it and do nothing with it here
+SHOWN_ONLY = {"hairpinMode"}  # set for the network plugins of v1.6 and v1.12, which do not use it here
 READERS = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.parent.name != "kubeletconfig")
 
 

@@ -41,7 +41,7 @@ AGAIN = question(
 )
 
 
-def test_a_moment_is_the_nth_record_from_the_start_the_end_or_another_moment() -> None:
+def test_a_time_refers_to_the_nth_record_from_the_start_the_end_or_another_record() -> None:
     assert find(RUN, Moment(on="StartContainer", nth=2)) is RUN[1]
     assert find(RUN, Moment(on="StartContainer", nth=-1)) is RUN[3]
     assert find(RUN, Moment(on="StartContainer", after=Moment(on="note"))) is RUN[3]
@@ -167,7 +167,7 @@ def _wrong(answer: str) -> dict[str, str]:
         ({"values": {"of": "note", "field": "text"}, "choices": ["x", "y"]}, "x, z", "name one or more of x, y"),
     ],
 )
-def test_an_invalid_answer_is_not_a_try(fields: dict[str, Any], answer: str, problem: str) -> None:
+def test_an_invalid_answer_is_not_an_attempt(fields: dict[str, Any], answer: str, problem: str) -> None:
     with pytest.raises(NoAnswer, match=problem):
         judge(RUN, question(**fields), answer)
 

@@ -1,4 +1,4 @@
-"""Workers without states as tasks: syncs that nobody cancels, kills that are answered, and the pod killer."""
+"""Workers without states as tasks: syncs that are never cancelled, kills with a response, and the pod killer."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def play(scene: Callable[[Scene], Awaitable[None]], **settings: Any) -> None:
     run_virtual(main)
 
 
-def test_less_grace_does_not_shorten_the_stop_under_way() -> None:
+def test_a_shorter_grace_period_does_not_shorten_the_stop_in_progress() -> None:
     async def scene(s: Scene) -> None:
         s.duration = 20 * SECOND
         s.tell(make_pod(1, **DELETED), "update")
@@ -111,7 +111,7 @@ def test_less_grace_does_not_shorten_the_stop_under_way() -> None:
     play(scene)
 
 
-def test_a_kill_waits_for_the_sync_and_is_answered() -> None:
+def test_a_kill_waits_for_the_sync_and_gets_a_response() -> None:
     async def scene(s: Scene) -> None:
         s.duration = 3 * SECOND
         s.tell(make_pod(), "create")
@@ -123,7 +123,7 @@ def test_a_kill_waits_for_the_sync_and_is_answered() -> None:
     play(scene)
 
 
-def test_every_failed_sync_is_an_event_if_the_version_says_so() -> None:
+def test_every_failed_sync_is_an_event_in_versions_with_that_rule() -> None:
     async def scene(s: Scene) -> None:
         s.error = "no luck"
         s.tell(make_pod(), "create")
@@ -157,7 +157,7 @@ def test_the_pod_killer_does_not_wait_for_the_sync() -> None:
     play(scene)
 
 
-def test_the_pod_killer_leaves_what_does_not_run() -> None:
+def test_the_pod_killer_ignores_pods_that_do_not_run() -> None:
     async def scene(s: Scene) -> None:
         s.tell(make_pod(1), "kill")
         await s.clock.sleep(1)

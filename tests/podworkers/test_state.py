@@ -1,4 +1,5 @@
-"""The pod workers' rules, without any task: what ends a pod, with how much grace, who may start, who may go."""
+"""The pod workers' rules without tasks: what terminates a pod, its grace period, and when it may start or be
+removed."""
 
 from __future__ import annotations
 
@@ -76,13 +77,13 @@ class Table(PodSyncStatuses):
         (0, 10, 5, 30, 5),
         (0, 5, 10, 30, 5),
         (0, 0, None, 30, 1),
-        (0, 0, 30, 30, 30),  # 0 counts as "none yet"
+        (0, 0, 30, 30, 30),  # 0 means "none yet"
         (7, 10, 20, 30, 7),
         (7, 3, None, 30, 3),
         (7, None, None, 30, 7),
     ],
 )
-def test_grace(held: int, deletion: int | None, override: int | None, spec: int | None, expected: int) -> None:
+def test_grace_periods(held: int, deletion: int | None, override: int | None, spec: int | None, expected: int) -> None:
     body: dict[str, Any] = {"metadata": {"deletionGracePeriodSeconds": deletion}, "spec": {}}
     body["spec"]["terminationGracePeriodSeconds"] = spec
     assert effective_grace_period(held, Pod.from_json(body), override) == expected
@@ -95,10 +96,10 @@ def test_grace(held: int, deletion: int | None, override: int | None, spec: int 
         (0, None, 0, 30, 30),  # hard eviction
         (0, None, 0, None, 1),
         (0, 10, 5, 30, 5),
-        (7, 0, None, 30, 30),  # a grace period that grows again: upstream's comparison lets it
+        (7, 0, None, 30, 30),  # a longer grace period again: upstream's comparison allows it
     ],
 )
-def test_grace_where_zero_counts_as_not_set(
+def test_grace_periods_where_zero_counts_as_not_set(
     held: int, deletion: int | None, override: int | None, spec: int | None, expected: int
 ) -> None:
     """v1.30"""
@@ -108,7 +109,7 @@ def test_grace_where_zero_counts_as_not_set(
     assert effective_grace_period(held, Pod.from_json(body), override, rules) == expected
 
 
-def test_only_the_first_reason_to_end_is_remembered() -> None:
+def test_only_the_first_reason_of_the_termination_is_stored() -> None:
     table = Table().started(make_pod())
     assert table.tell(make_pod(), "kill", kill=KillPodOptions(evict=True)).terminating == "the kubelet evicts it"
     assert not table.tell(deleted()).terminating
@@ -116,7 +117,7 @@ def test_only_the_first_reason_to_end_is_remembered() -> None:
     assert (status.evicted, status.deleted, status.grace_period) == (True, False, 10)
 
 
-def test_a_shorter_grace_period_cancels_the_sync_under_way() -> None:
+def test_a_shorter_grace_period_cancels_the_sync_in_progress() -> None:
     table = Table().started(make_pod())
     assert table.tell(deleted(20)).cancel
     assert not table.tell(deleted(20)).cancel
@@ -124,7 +125,7 @@ def test_a_shorter_grace_period_cancels_the_sync_under_way() -> None:
     assert not table.tell(deleted(50)).cancel
 
 
-def test_a_pod_that_ended_before_the_kubelet_came_is_only_cleaned_up_unless_it_still_runs() -> None:
+def test_a_pod_that_ended_before_the_kubelet_started_is_only_cleaned_up_unless_it_still_runs() -> None:
     table = Table("runs")
     table.tell(make_pod("gone", phase="Succeeded"), "create")
     table.tell(make_pod("runs", phase="Succeeded"), "create")
@@ -135,7 +136,7 @@ def test_a_pod_that_ended_before_the_kubelet_came_is_only_cleaned_up_unless_it_s
     assert work.work_type == "terminating"
 
 
-def test_a_create_of_a_uid_that_is_ending_waits_for_housekeeping() -> None:
+def test_a_create_of_a_terminating_uid_waits_for_housekeeping() -> None:
     table = Table().started(make_pod())
     table.tell(deleted())
     assert not table.tell(make_pod(), "create").accepted
@@ -148,7 +149,7 @@ def test_a_create_of_a_uid_that_is_ending_waits_for_housekeeping() -> None:
     assert table.tell(make_pod(), "create").accepted
 
 
-def test_kill_options_outside_termination_are_completed_immediately_and_of_several_functions_the_last_counts() -> None:
+def test_kill_options_outside_termination_are_completed_immediately_and_the_last_function_counts() -> None:
     table, completed = Table().started(make_pod()), []
     kill = KillPodOptions(completed=lambda: completed.append("early"))
     assert len(table.tell(make_pod(), "update", kill=kill).completed) == 1
@@ -163,7 +164,7 @@ def test_kill_options_outside_termination_are_completed_immediately_and_of_sever
     assert len(table.complete_terminating("u", 3)) == 1
 
 
-def test_a_runtime_pod_is_killed_by_its_configuration_if_there_is_one() -> None:
+def test_a_runtime_pod_is_killed_with_its_configuration_if_there_is_one() -> None:
     table = Table().started(make_pod())
     table.tell_runtime()
     work = table.begin("u", 2)
@@ -177,7 +178,7 @@ def test_a_runtime_pod_is_killed_by_its_configuration_if_there_is_one() -> None:
     assert not orphan.statuses
 
 
-def test_static_pods_of_one_name_follow_each_other() -> None:
+def test_static_pods_of_one_name_run_in_sequence() -> None:
     table = Table().started(make_pod("a", static=True))
     table.tell(make_pod("b", static=True), "create")
     table.tell(make_pod("c", static=True), "create")
@@ -194,7 +195,7 @@ def test_static_pods_of_one_name_follow_each_other() -> None:
     assert table.should_pod_be_finished("c")
 
 
-def test_housekeeping_ends_what_nobody_wants_and_forgets_what_never_began() -> None:
+def test_housekeeping_ends_unknown_pods_and_forgets_those_that_never_started() -> None:
     table = Table().started(make_pod("runs", "r"))
     table.started(make_pod("first", static=True))
     table.tell(make_pod("second", static=True), "create")
@@ -206,11 +207,11 @@ def test_housekeeping_ends_what_nobody_wants_and_forgets_what_never_began() -> N
     status = table.statuses["runs"]
     assert (status.deleted, status.terminating_at, status.grace_period) == (True, 5, 30)
     work = table.begin("runs", 6)
-    assert work.options.kill is None  # so the runtime falls back to the pod's own grace period
+    assert work.options.kill is None  # so the runtime uses the pod's own grace period
     assert work.options.update_type == "sync"
 
 
-def test_an_unknown_pod_may_run_until_housekeeping_has_been_round() -> None:
+def test_an_unknown_pod_may_run_until_housekeeping() -> None:
     table = Table()
     assert table.could_have_running_containers("x")
     assert not table.should_pod_content_be_removed("x")
@@ -232,33 +233,33 @@ def test_an_unknown_pod_may_run_until_housekeeping_has_been_round() -> None:
         (ExceptionGroup("all", [SyncError("y"), BackoffError("x", 130 * SECOND), BackoffError("x", 120 * SECOND)]), 20),
     ],
 )
-def test_when_to_check_again(error: Exception | None, expected: int) -> None:
+def test_time_of_the_next_check(error: Exception | None, expected: int) -> None:
     assert requeue_after(Intervals(), False, error, 100 * SECOND).delay == expected * SECOND
     assert requeue_after(Intervals(), True, None, 100 * SECOND).delay == 0
 
 
-def test_an_old_kubelet_does_not_expect_the_network_soon() -> None:
+def test_an_old_kubelet_does_not_retry_the_network_soon() -> None:
     error = SyncError("network is not ready: [cni]")
     assert requeue_after(Intervals(retries_network_soon=False), False, error, 0).delay == 10 * SECOND
 
 
-def test_a_back_off_is_found_behind_the_error_it_caused() -> None:
+def test_a_back_off_is_found_in_the_error_it_caused() -> None:
     error = SyncError("start failed")
     error.__cause__ = BackoffError("x", 5)
     assert min_backoff_expiration(error) == 5
     assert min_backoff_expiration(SyncError("other")) is None
 
 
-def test_jitter_stretches_by_up_to_half_and_can_be_switched_off() -> None:
+def test_jitter_adds_up_to_half_and_can_be_disabled() -> None:
     jitter = Delays(Randomness(1))
-    draws = [jitter.stretch(10 * SECOND, "u", n) for n in range(50)]
+    draws = [jitter.add_jitter(10 * SECOND, "u", n) for n in range(50)]
     assert all(10 * SECOND <= delay < 15 * SECOND for delay in draws)
     assert len(set(draws)) == 50
-    assert draws == [Delays(Randomness(1)).stretch(10 * SECOND, "u", n) for n in range(50)]
-    assert Delays(Randomness(1), jitter=False).stretch(10 * SECOND, "u", 1) == 10 * SECOND
+    assert draws == [Delays(Randomness(1)).add_jitter(10 * SECOND, "u", n) for n in range(50)]
+    assert Delays(Randomness(1), jitter=False).add_jitter(10 * SECOND, "u", 1) == 10 * SECOND
 
 
-def test_a_pod_with_a_configuration_is_never_taken_for_one_that_only_the_runtime_knows() -> None:
+def test_a_pod_with_a_configuration_is_never_treated_as_known_only_to_the_runtime() -> None:
     table = Table()
     both = UpdatePodOptions("update", make_pod(), running_pod=RuntimePod("u", "p", "ns"))
     assert table.update_pod(both, 1, table.cached).accepted
@@ -267,15 +268,15 @@ def test_a_pod_with_a_configuration_is_never_taken_for_one_that_only_the_runtime
     assert work.options.running_pod is None
 
 
-def test_a_worker_whose_pod_was_forgotten_before_it_began_has_nothing_to_do() -> None:
+def test_a_worker_whose_pod_was_forgotten_before_its_start_has_nothing_to_do() -> None:
     table = Table()
     table.tell(make_pod())
     assert table.sync_known_pods((), 1).stop == ["u"]
     assert table.start_pod_sync("u", 2) == "nothing"
 
 
-def test_static_pods_that_are_gone_do_not_block_the_next() -> None:
-    """If nobody on the list is alive the list stays as it is: upstream forgets only those before the one it finds."""
+def test_deleted_static_pods_do_not_block_the_next() -> None:
+    """If no pod of the list exists the list is unchanged: upstream forgets only those before the one it finds."""
     table = Table()
     table.tell(make_pod("new", static=True), "create")
     table.waiting_static_pods["p_ns"] = ["gone"]
@@ -284,7 +285,7 @@ def test_static_pods_that_are_gone_do_not_block_the_next() -> None:
     assert table.started_static_pods == {"p_ns": "new"}
 
 
-def test_what_is_remembered_for_a_replay_keeps_the_configured_pod() -> None:
+def test_the_stored_update_keeps_the_configured_pod() -> None:
     pod, running = make_pod(), RuntimePod("u", "p", "ns")
     kept = merge_update(UpdatePodOptions("create", pod), UpdatePodOptions("kill", running_pod=running))
     assert (kept.update_type, kept.pod, kept.running_pod) == ("sync", pod, running)

@@ -25,7 +25,7 @@ def make_pod(version: int = 1, phase: str = "Running", containers: Any = (RUNNIN
 
 
 class Table(UndeliveredUpdates):
-    """One pod that the kubelet knows, with what was reported of it and what the runtime holds."""
+    """One pod that the kubelet knows, with its reported status and its state in the runtime."""
 
     def __init__(self, known: Pod | None = None, *, running: bool = False, removes_records: bool = True) -> None:
         self.known, self.reported = known, None if known is None else known.status
@@ -44,7 +44,7 @@ class Table(UndeliveredUpdates):
         return self.update_pod(UpdatePodOptions(update, pod, kill=kill), 1, self.observed)
 
     def begin(self) -> tuple[SyncPodType, int]:
-        """The type and the pod's generation of the work that is taken up."""
+        """The type and the pod generation of the work that starts."""
         work = self.start_pod_sync("u", 1)
         assert isinstance(work, PodWork)
         assert work.work_type == "sync"
@@ -52,7 +52,7 @@ class Table(UndeliveredUpdates):
         return work.options.update_type, work.options.pod.metadata.generation
 
 
-def test_three_updates_during_a_sync_make_one_more_sync() -> None:
+def test_three_updates_during_a_sync_cause_one_more_sync() -> None:
     table = Table()
     table.tell(make_pod(1), "create")
     assert table.begin() == ("create", 1)
@@ -63,7 +63,7 @@ def test_three_updates_during_a_sync_make_one_more_sync() -> None:
     assert not table.complete_work("u")
 
 
-def test_an_update_before_the_worker_has_taken_up_the_first_is_a_second_sync() -> None:
+def test_an_update_before_the_worker_has_started_the_first_is_a_second_sync() -> None:
     table = Table()
     table.tell(make_pod(1), "create")
     table.tell(make_pod(2))
@@ -72,7 +72,7 @@ def test_an_update_before_the_worker_has_taken_up_the_first_is_a_second_sync() -
     assert table.begin() == ("update", 2)
 
 
-def test_nothing_replaces_a_kill_that_waits() -> None:
+def test_nothing_replaces_a_pending_kill() -> None:
     table = Table()
     table.tell(make_pod(1), "create")
     table.begin()
@@ -84,7 +84,7 @@ def test_nothing_replaces_a_kill_that_waits() -> None:
     assert table.begin() == ("kill", 2)
 
 
-def test_a_deletion_is_a_sync_and_less_grace_cancels_nothing() -> None:
+def test_a_deletion_is_a_sync_and_a_shorter_grace_period_cancels_nothing() -> None:
     table = Table()
     table.tell(make_pod(1), "create")
     table.begin()
@@ -130,12 +130,12 @@ def test_a_deleted_pod_that_has_ended_is_reported_once_more() -> None:
 
 
 def test_the_killer_reaches_a_pod_that_has_ended() -> None:
-    """An eviction asks the worker itself."""
+    """An eviction asks the worker directly."""
     table = Table(make_pod(phase="Failed"))
     assert table.tell(make_pod(), "kill", KillPodOptions()).accepted
 
 
-def test_a_worker_is_forgotten_with_what_waits_for_it() -> None:
+def test_a_worker_is_forgotten_with_its_pending_update() -> None:
     table = Table(make_pod())
     table.tell(make_pod(1), "create")
     table.begin()
@@ -154,7 +154,7 @@ def test_housekeeping_forgets_the_worker_of_a_pod_that_has_ended() -> None:
     assert table.sync_known_pods({"u"}, 1).stop == ["u"]
 
 
-def test_what_a_pod_holds_is_removed_when_nothing_of_it_runs() -> None:
+def test_resources_of_a_pod_are_removed_when_nothing_of_it_runs() -> None:
     deleted = make_pod(containers=[TERMINATED], **DELETED)
     assert not Table(deleted, running=True).should_pod_runtime_be_removed("u")
     assert Table(deleted).should_pod_runtime_be_removed("u")

@@ -1,4 +1,4 @@
-"""The work queue: a pod is ready only after its moment, and has one moment at a time."""
+"""The work queue: a pod is due only after its time, and has one time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.podworkers.work_queue import WorkQueue
 
 
-def test_a_pod_is_ready_only_after_its_moment() -> None:
+def test_a_pod_is_due_only_after_its_time() -> None:
     async def main() -> None:
         clock = LoopClock(0)
         queue = WorkQueue(clock)
@@ -26,7 +26,7 @@ def test_a_pod_is_ready_only_after_its_moment() -> None:
     run_virtual(main)
 
 
-def test_a_new_moment_replaces_the_old_one_also_by_a_later_one() -> None:
+def test_a_new_time_replaces_the_old_one_even_if_it_is_later() -> None:
     async def main() -> None:
         clock = LoopClock(0)
         queue = WorkQueue(clock)

@@ -1,4 +1,4 @@
-"""Workers as tasks: one per pod, the newest update counts, failures stay where they happen."""
+"""Workers as tasks: one per pod, the newest update is used, a failure affects only its pod."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def deleted(uid: str = "u") -> Pod:
 
 
 class Scene:
-    """Workers over a cache that is always new, and a syncer whose calls do what `on_sync` says."""
+    """Workers with a cache that is always current, and a syncer whose calls do what `on_sync` says."""
 
     def __init__(self, **settings: Any) -> None:
         self.clock = LoopClock(0)
@@ -103,7 +103,7 @@ def play(scene: Callable[[Scene], Awaitable[None]], **settings: Any) -> None:
     run_virtual(main)
 
 
-def test_a_pod_lives_is_ended_and_cleaned_up() -> None:
+def test_a_pod_runs_terminates_and_is_cleaned_up() -> None:
     async def scene(s: Scene) -> None:
         s.tell(make_pod(), "create")
         await s.rest()
@@ -119,7 +119,7 @@ def test_a_pod_lives_is_ended_and_cleaned_up() -> None:
     play(scene)
 
 
-def test_the_trace_shows_the_way_from_the_update_to_the_end() -> None:
+def test_the_trace_shows_every_step_from_the_update_to_the_end() -> None:
     async def scene(s: Scene) -> None:
         s.tell(make_pod(), "create")
         await s.rest()
@@ -146,7 +146,7 @@ def test_the_trace_shows_the_way_from_the_update_to_the_end() -> None:
     play(scene)
 
 
-def test_of_updates_during_a_sync_only_the_newest_is_taken_up() -> None:
+def test_of_updates_during_a_sync_only_the_newest_is_used() -> None:
     async def scene(s: Scene) -> None:
         async def slow(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             await s.clock.sleep(SECOND)
@@ -163,7 +163,7 @@ def test_of_updates_during_a_sync_only_the_newest_is_taken_up() -> None:
     play(scene)
 
 
-def test_a_delete_cancels_the_context_of_the_sync_under_way() -> None:
+def test_a_delete_cancels_the_context_of_the_sync_in_progress() -> None:
     async def scene(s: Scene) -> None:
         async def wait(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             if call == "SyncPod":
@@ -211,7 +211,7 @@ def test_a_worker_waits_until_the_cache_is_newer_than_its_last_sync() -> None:
     play(scene)
 
 
-def test_what_a_sync_asks_for_at_its_end_comes_after_the_end_was_noted() -> None:
+def test_requests_at_the_end_of_a_sync_are_recorded_after_the_end() -> None:
     async def scene(s: Scene) -> None:
         asked = []
 
@@ -226,7 +226,7 @@ def test_what_a_sync_asks_for_at_its_end_comes_after_the_end_was_noted() -> None
     play(scene)
 
 
-def test_a_status_that_cannot_be_determined_is_reported_and_tried_again() -> None:
+def test_a_failed_status_is_reported_and_retried() -> None:
     async def scene(s: Scene) -> None:
         s.cache.set("u", RuntimePodStatus("u"), RuntimeCallError("no answer"), 1 << 60)
         s.tell(make_pod(), "create")
@@ -238,7 +238,7 @@ def test_a_status_that_cannot_be_determined_is_reported_and_tried_again() -> Non
     play(scene)
 
 
-def test_a_failing_worker_is_retried_and_disturbs_no_other() -> None:
+def test_a_failing_worker_is_retried_and_affects_no_other() -> None:
     async def scene(s: Scene) -> None:
         async def fail(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             if uid == "bad":
@@ -290,13 +290,13 @@ def test_the_caller_that_kills_a_pod_does_not_wait_forever() -> None:
         await s.rest()
         with pytest.raises(SyncError, match="timeout waiting to kill pod"):
             await s.workers.kill_pod_now(make_pod(), grace_period_override=21)
-        assert s.clock.now() == 31 * SECOND  # half as long again, whole seconds
+        assert s.clock.now() == 31 * SECOND  # 1.5 times as long, whole seconds
         assert s.events[0][1] == "ExceededGracePeriod"
 
     play(scene)
 
 
-def test_a_pod_that_only_the_runtime_knows_is_killed_and_forgotten() -> None:
+def test_a_pod_known_only_to_the_runtime_is_killed_and_forgotten() -> None:
     async def scene(s: Scene) -> None:
         s.workers.update_pod(UpdatePodOptions("sync", running_pod=RuntimePod("u", "p", "ns")))
         s.workers.update_pod(UpdatePodOptions("kill", running_pod=RuntimePod("u", "p", "ns")))
@@ -307,7 +307,7 @@ def test_a_pod_that_only_the_runtime_knows_is_killed_and_forgotten() -> None:
     play(scene)
 
 
-def test_workers_end_in_the_order_they_began() -> None:
+def test_workers_end_in_the_order_they_started() -> None:
     async def scene(s: Scene) -> None:
         ended = []
 
@@ -328,7 +328,7 @@ def test_workers_end_in_the_order_they_began() -> None:
     play(scene)
 
 
-def test_a_resting_worker_is_small() -> None:
+def test_an_idle_worker_uses_little_memory() -> None:
     async def scene(s: Scene) -> None:
         s.sink.records.clear()
         pods = [make_pod(str(n)) for n in range(500)]
@@ -364,7 +364,7 @@ def test_the_resyncs_of_a_settled_pod_are_counted_not_executed() -> None:
             await s.clock.sleep_until(tick * SECOND)
             s.workers.count_resyncs(s.clock.now(), lambda due: max(due + 1, s.clock.now()))
         s.tell(make_pod(version=2))
-        # Resyncs came with the ticks at 61 and 122 s, so the next one is due at 182 s.
+        # Resyncs were at the ticks at 61 and 122 s, so the next one is due at 182 s.
         assert s.queue.earliest() == 182 * SECOND
         await s.rest()
         assert s.calls == [("SyncPod", "u", 1), ("SyncPod", "u", 2)]
@@ -372,7 +372,7 @@ def test_the_resyncs_of_a_settled_pod_are_counted_not_executed() -> None:
     play(scene)
 
 
-def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted() -> None:
+def test_skipped_ticks_count_the_resyncs_of_executed_ones() -> None:
     async def scene(s: Scene) -> None:
         settle(s)
         s.tell(make_pod(), "create")
@@ -385,7 +385,7 @@ def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted()
     play(scene)
 
 
-def test_a_pod_that_is_touched_during_its_sync_is_not_settled() -> None:
+def test_a_pod_that_changes_during_its_sync_is_not_settled() -> None:
     async def scene(s: Scene) -> None:
         async def touched(call: str, uid: str, context: SyncContext) -> SyncOutcome:
             s.resyncs.touch(uid)
@@ -399,13 +399,13 @@ def test_a_pod_that_is_touched_during_its_sync_is_not_settled() -> None:
     play(scene)
 
 
-def test_touching_all_pods_makes_their_next_resyncs_real() -> None:
+def test_marking_all_pods_as_changed_executes_their_next_resyncs() -> None:
     async def scene(s: Scene) -> None:
         settle(s)
         for uid in ("a", "b"):
             s.tell(make_pod(uid), "create")
         await s.rest()
-        s.resyncs.touch_all()
+        s.resyncs.mark_all_changed()
         assert len(s.queue) == 2
 
     play(scene)

@@ -1,4 +1,4 @@
-"""`$(NAME)` in the values of variables and in commands; texts that would be larger than a call to the runtime."""
+"""`$(NAME)` in the values of variables and in commands; texts larger than a call to the runtime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_references(text: str, expanded: str) -> None:
     assert references("$(A)$$(B)$(C)") == ["A", "C"]
 
 
-def test_no_text_is_put_together_that_is_too_large() -> None:
+def test_a_text_that_is_too_large_is_not_created() -> None:
     variables = {"A": "x" * (1 << 20)}
     tracemalloc.start()
     with pytest.raises(MessageTooLarge) as problem:

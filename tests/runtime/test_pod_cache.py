@@ -1,4 +1,4 @@
-"""The cache answers at once with what is new enough, and otherwise when a relist has brought it."""
+"""The cache returns immediately if its entry is new enough, and otherwise waits for a relist."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_unknown_pod_has_an_empty_status() -> None:
     with_cache(scene)
 
 
-def test_nothing_is_new_enough_before_the_first_relist_is_through() -> None:
+def test_nothing_is_new_enough_before_the_first_relist_has_finished() -> None:
     async def scene(cache: PodCache) -> None:
         task = await asking(cache, "a", None)
         assert await served(task) == [False]
@@ -52,7 +52,7 @@ def test_nothing_is_new_enough_before_the_first_relist_is_through() -> None:
     with_cache(scene)
 
 
-def test_a_caller_after_a_relist_needs_a_newer_one_and_a_waiter_takes_one_as_old_as_requested() -> None:
+def test_a_caller_after_a_relist_needs_a_newer_entry_and_a_waiter_takes_one_as_old_as_requested() -> None:
     async def scene(cache: PodCache) -> None:
         cache.update_time(5)
         waiting = await asking(cache, "a", 7)
@@ -77,7 +77,7 @@ def test_a_status_of_one_pod_wakes_only_the_waiters_for_that_pod() -> None:
     with_cache(scene)
 
 
-def test_an_observed_pod_is_as_new_as_it_was_seen() -> None:
+def test_an_observed_pod_is_as_new_as_its_observation() -> None:
     async def scene(cache: PodCache) -> None:
         cache.set("a", OLD, None, 4)
         cache.set_observed_time("a", 9)
@@ -101,7 +101,7 @@ def test_a_failed_inspection_is_raised_until_one_succeeds() -> None:
     with_cache(scene)
 
 
-def test_a_waiter_that_gives_up_leaves_no_trace() -> None:
+def test_a_waiter_that_gives_up_is_forgotten() -> None:
     async def scene(cache: PodCache) -> None:
         gone, stays = await asking(cache, "a", 3), await asking(cache, "a", 3)
         gone.cancel()

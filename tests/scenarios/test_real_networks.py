@@ -1,4 +1,4 @@
-"""Scenarios told with real networks: what the kubelet does is the same, to the microsecond."""
+"""Scenarios with real networks: the kubelet does the same as in the simulation, to the microsecond."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def reported(name: str, runtime: str) -> list[str]:
         "init-containers",
     ],
 )
-def test_the_story_is_the_same_as_in_the_simulation(name: str) -> None:
+def test_the_run_equals_the_simulated_one(name: str) -> None:
     simulated = reported(name, "simulated")
     assert len(simulated) > 90
     assert reported(name, "cni") == simulated

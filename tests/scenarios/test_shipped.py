@@ -1,4 +1,4 @@
-"""Every scenario that ships with the project meets its own expectations, and says what to look at."""
+"""Every shipped scenario passes, and its comment says what to look at."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_there_are_scenarios() -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_it_meets_its_expectations(path: Path) -> None:
+def test_it_passes(path: Path) -> None:
     scenario = load_scenario(str(path))
     assert scenario.spec.expect
     assert scenario.name == path.stem
@@ -32,14 +32,14 @@ def test_it_meets_its_expectations(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in SCENARIOS if "  matrix:" in path.read_text()], ids=lambda p: p.stem)
-def test_each_run_of_its_matrix_meets_its_expectations(path: Path) -> None:
+def test_each_run_of_its_matrix_passes(path: Path) -> None:
     runs = load_runs([str(path)])
     assert len(runs) > 1
     assert [run_scenario(scenario).failures for _, scenario in runs] == [()] * len(runs)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_it_begins_with_what_to_look_at(path: Path) -> None:
+def test_its_comment_says_what_to_look_at(path: Path) -> None:
     comment = []
     for line in path.read_text().splitlines():
         if not line.startswith("#"):

@@ -1,4 +1,4 @@
-"""The API server source: what it asks for, what it tells the mux, and how it ends."""
+"""The API server source: its requests, its updates of the mux, and its end."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.remote.transport import Call, Reply
 from kubesim.cluster.served.rest import Request, handle
 from kubesim.concurrency import TaskSet
-from kubesim.sources.apiserver import CROWDED
+from kubesim.sources.apiserver import MAX_PENDING
 from tests.support.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport
 from tests.support.sources.following import NODE, Follower, new_pod, new_store
 
 
 class Stage:
-    """A source that follows a store. Faults are for its calls, in order."""
+    """A source that follows a store. Faults for its calls, in order."""
 
     def __init__(self, tasks: TaskSet, faults: list[Fault], history: int, streaming: bool) -> None:
         self.clock = LoopClock()
@@ -54,7 +54,7 @@ def on_stage(
 
 
 def queries(calls: list[Call]) -> list[tuple[str, dict[str, str]]]:
-    """Without what all of them have."""
+    """Without the query that all of them have."""
     common = ("fieldSelector", "allowWatchBookmarks", "watch", "timeoutSeconds")
     return [(call.verb, {key: call.query[key] for key in call.query if key not in common}) for call in calls]
 
@@ -92,7 +92,7 @@ def test_a_streaming_list_continues_as_the_watch() -> None:
     on_stage(play)
 
 
-def test_where_there_is_no_streaming_list_it_lists_and_watches() -> None:
+def test_without_streaming_lists_it_lists_and_watches() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         assert await stage.after() == ["ADD a"]
@@ -106,7 +106,7 @@ def test_where_there_is_no_streaming_list_it_lists_and_watches() -> None:
     on_stage(play, streaming=False)
 
 
-def test_a_watch_that_ends_is_taken_up_at_the_last_version_and_nothing_is_reported_again() -> None:
+def test_a_watch_that_ends_is_resumed_at_the_last_version_and_nothing_is_reported_again() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         stage.store.create(new_pod("b"))
@@ -120,8 +120,8 @@ def test_a_watch_that_ends_is_taken_up_at_the_last_version_and_nothing_is_report
     on_stage(play)
 
 
-def test_a_bookmark_spares_a_new_list() -> None:
-    """The node's pods do not change, but so much else does that their version is forgotten."""
+def test_a_bookmark_saves_a_new_list() -> None:
+    """The node's pods do not change, but other objects do until the version has expired."""
 
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
@@ -138,7 +138,7 @@ def test_a_bookmark_spares_a_new_list() -> None:
     on_stage(play, history=100)
 
 
-def test_a_version_that_is_gone_leads_to_a_new_list() -> None:
+def test_an_expired_version_causes_a_new_list() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         await stage.after(5 * SECOND)
@@ -152,7 +152,7 @@ def test_a_version_that_is_gone_leads_to_a_new_list() -> None:
     on_stage(play, Fault("close", 2), history=2)  # after the pod and the marker
 
 
-def test_a_server_that_is_away_is_asked_again_later_and_later() -> None:
+def test_an_unavailable_server_is_retried_with_growing_delays() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         assert await stage.after(4 * MINUTE) == ["ADD a"]
@@ -162,7 +162,7 @@ def test_a_server_that_is_away_is_asked_again_later_and_later() -> None:
     on_stage(play, *[Fault("refuse")] * 4)
 
 
-def test_a_server_that_asks_for_peace_gets_it() -> None:
+def test_a_throttling_server_is_obeyed() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         assert await stage.after(19 * SECOND) == []
@@ -171,7 +171,7 @@ def test_a_server_that_asks_for_peace_gets_it() -> None:
     on_stage(play, Fault("status", 20, 5))
 
 
-def test_a_streaming_list_that_goes_silent_is_given_up_on_after_half_a_minute() -> None:
+def test_a_silent_streaming_list_is_aborted_after_half_a_minute() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         stage.store.create(new_pod("b"))
@@ -182,7 +182,7 @@ def test_a_streaming_list_that_goes_silent_is_given_up_on_after_half_a_minute() 
     on_stage(play, Fault("stall", 1))
 
 
-def test_a_watch_that_goes_silent_is_hung_up_on_when_it_is_overdue() -> None:
+def test_a_silent_watch_is_closed_when_it_is_overdue() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         await stage.after()
@@ -193,7 +193,7 @@ def test_a_watch_that_goes_silent_is_hung_up_on_when_it_is_overdue() -> None:
     on_stage(play, Fault("stall", 2))
 
 
-def test_also_one_that_never_says_anything() -> None:
+def test_a_watch_that_never_sends_anything() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         assert await stage.after(31 * SECOND) == ["ADD a"]
@@ -201,8 +201,8 @@ def test_also_one_that_never_says_anything() -> None:
     on_stage(play, Fault("stall", 0))
 
 
-def test_a_watch_that_was_taken_up_and_goes_silent() -> None:
-    """The first one ends, the second one says nothing and does not end."""
+def test_a_resumed_watch_that_becomes_silent() -> None:
+    """The first connection ends, the second one is silent and does not end."""
 
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
@@ -214,7 +214,7 @@ def test_a_watch_that_was_taken_up_and_goes_silent() -> None:
     on_stage(play, Fault("close", 2), Fault("stall", 0))
 
 
-def test_what_comes_in_one_breath_with_the_end_of_a_streaming_list_counts() -> None:
+def test_events_in_the_same_chunk_as_the_end_of_a_streaming_list_count() -> None:
     async def main() -> None:
         clock = LoopClock()
         store = new_store(clock)
@@ -239,7 +239,7 @@ def test_what_comes_in_one_breath_with_the_end_of_a_streaming_list_counts() -> N
     run_virtual(main)
 
 
-def test_pages_are_put_together_and_those_that_expire_are_got_in_one_piece() -> None:
+def test_pages_are_joined_and_expired_ones_are_requested_as_a_whole() -> None:
     async def play(stage: Stage) -> None:
         for number in range(1201):
             stage.store.create(new_pod(f"p{number:04}"))
@@ -254,11 +254,11 @@ def test_pages_are_put_together_and_those_that_expire_are_got_in_one_piece() -> 
     on_stage(play)
 
 
-def test_no_more_is_read_than_can_be_taken() -> None:
+def test_no_more_is_read_than_can_be_processed() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         await stage.clock.sleep(SECOND)
-        for number in range(CROWDED + 50):
+        for number in range(MAX_PENDING + 50):
             pod = stage.store.get("Pod", "default", "a")
             assert isinstance(pod, Pod)
             stage.store.write(pod, pod.changed(status=pod.status.changed(pod_ip=f"10.0.0.{number}")))
@@ -266,9 +266,9 @@ def test_no_more_is_read_than_can_be_taken() -> None:
                 await stage.clock.sleep(1000)
         await stage.clock.sleep(SECOND)
         waiting = len(stage.follower.config.updates)
-        assert CROWDED < waiting < CROWDED + 50 + 2
+        assert MAX_PENDING < waiting < MAX_PENDING + 50 + 2
         reported = stage.follower.take() + await stage.after()
-        assert len(reported) == CROWDED + 51, "and what had to wait is not lost"
+        assert len(reported) == MAX_PENDING + 51, "and what had to wait is not lost"
         assert stage.follower.config.updates.dropped == 0
 
     on_stage(play)

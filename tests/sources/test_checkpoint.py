@@ -1,4 +1,4 @@
-"""Bootstrap checkpoints: what is written, what is read again, and what a damaged one does."""
+"""Bootstrap checkpoints: their content, reading them, and damaged ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointStore:
 
 
 class Kept:
-    """Checkpoints, and what was reported about them."""
+    """Checkpoints, and the messages about them."""
 
     def __init__(self, store: CheckpointStore) -> None:
         self.reported: list[str] = []
@@ -45,7 +45,7 @@ class Kept:
         return [pod.metadata.name for pod in self.checkpoints.load()]
 
 
-def test_what_is_written_is_read_again(store: CheckpointStore) -> None:
+def test_a_written_checkpoint_is_read_again(store: CheckpointStore) -> None:
     kept = Kept(store)
     kept.checkpoints.put(pod("a"))
     kept.checkpoints.put(pod("b"))
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_again(store: CheckpointStore) -> None:
     assert kept.reported == []
 
 
-def test_only_pods_that_ask_for_it_and_only_as_long_as_they_do(store: CheckpointStore) -> None:
+def test_only_pods_that_request_it_and_only_while_they_do(store: CheckpointStore) -> None:
     kept = Kept(store)
     kept.checkpoints.put(pod("a", wanted=False))
     assert kept.names() == []
@@ -64,7 +64,7 @@ def test_only_pods_that_ask_for_it_and_only_as_long_as_they_do(store: Checkpoint
     assert kept.names() == []
 
 
-def test_a_checkpoint_goes_with_its_pod(store: CheckpointStore) -> None:
+def test_a_checkpoint_is_removed_with_its_pod(store: CheckpointStore) -> None:
     kept = Kept(store)
     manager = PodManager(kept.checkpoints)
     manager.update(pod("a"))
@@ -73,7 +73,7 @@ def test_a_checkpoint_goes_with_its_pod(store: CheckpointStore) -> None:
     assert kept.names() == ["b"]
 
 
-def test_one_that_is_damaged_is_reported_and_keeps_nobody_else_away(store: CheckpointStore) -> None:
+def test_a_damaged_one_is_reported_and_does_not_affect_others(store: CheckpointStore) -> None:
     kept = Kept(store)
     kept.checkpoints.put(pod("a"))
     store.write("Pod_uid-b.yaml", encode(pod("b")).replace('"image":"i"', '"image":"other"'))
@@ -84,12 +84,12 @@ def test_one_that_is_damaged_is_reported_and_keeps_nobody_else_away(store: Check
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{}", '{"Pod": 1, "Checksum": 2}', '{"Pod": {}}', "[" * 100_000])
-def test_what_is_not_a_checkpoint(text: str) -> None:
+def test_an_invalid_checkpoint(text: str) -> None:
     with pytest.raises(CheckpointError, match="not a checkpoint"):
         decode(text)
 
 
-def test_a_uid_is_not_a_way_out_of_the_directory(tmp_path: Path) -> None:
+def test_a_uid_cannot_leave_the_directory(tmp_path: Path) -> None:
     kept = Kept(CheckpointDirectory(str(tmp_path / "checkpoints")))
     for uid in ("../../evil", "a/b", "x" * 300):
         kept.checkpoints.put(pod("a", uid))
@@ -98,7 +98,7 @@ def test_a_uid_is_not_a_way_out_of_the_directory(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["checkpoints"]
 
 
-def test_a_directory_holds_the_old_or_the_new_one_and_temporary_files_do_not_count(tmp_path: Path) -> None:
+def test_a_directory_holds_the_old_or_the_new_one_and_temporary_files_are_ignored(tmp_path: Path) -> None:
     store = CheckpointDirectory(str(tmp_path))
     kept = Kept(store)
     kept.checkpoints.put(pod("a"))
@@ -109,7 +109,7 @@ def test_a_directory_holds_the_old_or_the_new_one_and_temporary_files_do_not_cou
     assert [path.name for path in tmp_path.iterdir() if path.name != ".crashed"] == ["Pod_uid-a.yaml"]
 
 
-def test_a_place_that_cannot_hold_them(tmp_path: Path) -> None:
+def test_an_unusable_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot keep checkpoints there"):
         CheckpointDirectory(str(tmp_path / "file" / "below"))

@@ -1,4 +1,4 @@
-"""The file source: what it makes of a directory, immediately and at its checks."""
+"""The file source: the pods of a directory, immediately and at its checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stage:
         self.files.write(file, json.dumps({**pod, "spec": {"containers": [{"name": "c", "image": image}]}}))
 
     async def reported(self) -> list[tuple[str, list[str]]]:
-        """What the sync loop would have received since the last time."""
+        """The updates that the sync loop would have received since the last call."""
         await self.clock.sleep(1)
         updates: list[tuple[str, list[str]]] = []
         while (item := self.config.updates.try_receive()) is not None:
@@ -52,7 +52,7 @@ def test_an_empty_directory_is_a_source_that_has_reported() -> None:
     on_stage(play)
 
 
-def test_what_is_there_comes_at_the_start_and_what_changes_immediately() -> None:
+def test_existing_files_are_read_at_the_start_and_changes_immediately() -> None:
     async def play(stage: Stage) -> None:
         stage.write("a.yaml", "a")
         stage.source.start()
@@ -67,13 +67,13 @@ def test_what_is_there_comes_at_the_start_and_what_changes_immediately() -> None
     on_stage(play)
 
 
-def test_the_check_puts_right_what_the_watch_got_wrong() -> None:
+def test_the_check_corrects_errors_of_the_watch() -> None:
     async def play(stage: Stage) -> None:
         stage.write("a.yaml", "same", image="a:1")
         stage.write("b.yaml", "same", image="a:2")
         stage.source.start()
         await stage.reported()
-        stage.files.remove("a.yaml")  # the watch forgets the pod of this name, which is b.yaml's by now
+        stage.files.remove("a.yaml")  # the watch forgets the pod of this name, which belongs to b.yaml by now
         assert await stage.reported() == [("REMOVE", ["same-node-1"])]
         await stage.clock.sleep(20 * SECOND)
         assert await stage.reported() == [("ADD", ["same-node-1"])]

@@ -1,4 +1,4 @@
-"""The http source in virtual time: when it asks, what it tells, and that asking without effect can be left out."""
+"""The http source in virtual time: when it polls, its updates, and that polls without effect can be skipped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = LONG
 
 
 class Asked(SimulatedUrl):
-    """Remembers when it was asked."""
+    """Records the times of its requests."""
 
     def __init__(self, clock: LoopClock) -> None:
         super().__init__(clock)
@@ -51,7 +51,7 @@ class Stage:
         self.source = HttpSource(self.clock, tasks, recorder, self.config, self.url, "node-1", **options)
 
     async def reported(self, after: int = 100 * MILLISECOND) -> list[tuple[str, list[str]]]:
-        """What the sync loop would have received since the last time."""
+        """The updates that the sync loop would have received since the last call."""
         await self.clock.sleep(after)
         updates: list[tuple[str, list[str]]] = []
         while (item := self.config.updates.try_receive()) is not None:
@@ -71,7 +71,7 @@ def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], *, every_tick: 
         run_virtual(main)
 
 
-def test_it_asks_immediately_and_then_every_20_seconds() -> None:
+def test_it_polls_immediately_and_then_every_20_seconds() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
@@ -85,7 +85,7 @@ def test_it_asks_immediately_and_then_every_20_seconds() -> None:
     on_stage(play)
 
 
-def test_how_often_it_asks_can_be_set() -> None:
+def test_the_poll_interval_is_configurable() -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
         await stage.reported(10 * SECOND)
@@ -94,7 +94,7 @@ def test_how_often_it_asks_can_be_set() -> None:
     on_stage(play, every_tick=True, period=5 * SECOND)
 
 
-def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
+def test_the_pause_starts_at_the_end_of_the_last_request() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"), delay=3 * SECOND)
         stage.source.start()
@@ -104,7 +104,7 @@ def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
     on_stage(play, every_tick=True)
 
 
-def test_a_url_that_hangs_is_given_ten_seconds() -> None:
+def test_a_hanging_url_has_ten_seconds() -> None:
     async def play(stage: Stage) -> None:
         stage.url.behave(UrlBehaviour(delay=3600 * SECOND))
         stage.source.start()
@@ -116,7 +116,7 @@ def test_a_url_that_hangs_is_given_ten_seconds() -> None:
     on_stage(play)
 
 
-def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
+def test_a_failed_request_keeps_the_pods_and_too_much_content_is_a_failure() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
@@ -139,7 +139,7 @@ def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
     on_stage(play)
 
 
-def test_unchanged_content_costs_nothing() -> None:
+def test_unchanged_content_causes_nothing() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()
@@ -150,8 +150,8 @@ def test_unchanged_content_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(rounds(300)))
-def test_what_is_left_out_changes_nothing(seed: int) -> None:
-    """The same story with all polls and with only the relevant ones: the reports have the same times."""
+def test_skipping_polls_changes_nothing(seed: int) -> None:
+    """The same run with all polls and with only the relevant ones: the reports have the same times."""
     draw = random.Random(seed)
     bodies = [pod("a"), pod("b"), pods("a", "b"), pods(), "neither"]
     statuses, delays_ms = (200, 200, 503), (2, 900, 12_000)
@@ -177,7 +177,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
     assert reported(every=True) == reported(every=False)
 
 
-def test_after_its_stop_nothing_is_requested_and_nothing_received() -> None:
+def test_after_its_stop_nothing_is_requested_or_received() -> None:
     async def play(stage: Stage) -> None:
         stage.url.behave(UrlBehaviour(delay=5 * SECOND))
         stage.source.start()
@@ -190,7 +190,7 @@ def test_after_its_stop_nothing_is_requested_and_nothing_received() -> None:
     on_stage(play)
 
 
-def test_a_source_that_is_withdrawn_wants_nothing() -> None:
+def test_a_withdrawn_source_has_no_pods() -> None:
     async def play(stage: Stage) -> None:
         stage.url.serve(pod("a"))
         stage.source.start()

@@ -29,7 +29,7 @@ MODES: tuple[NotificationMode, ...] = ("incremental", "snapshot", "snapshotAndUp
 
 
 class Config:
-    """A mux in a mode; each call answers operations with the uids of their pods."""
+    """A mux in a mode; each call returns operations with the uids of their pods."""
 
     def __init__(self, mode: NotificationMode) -> None:
         self.mode, self.mux = mode, PodConfig(["test"])
@@ -55,7 +55,7 @@ def test_an_empty_first_report_is_sent_once(mode: NotificationMode, operation: s
         ("snapshotAndUpdates", [("SET", ["a", "b"])], [("UPDATE", ["b"])], [("DELETE", ["b"])], [("SET", ["a"])]),
     ],
 )
-def test_a_pod_comes_changes_and_goes(
+def test_a_pod_is_added_changed_and_removed(
     mode: NotificationMode,
     added: list[tuple[str, list[str]]],
     changed: list[tuple[str, list[str]]],
@@ -79,8 +79,8 @@ def test_only_the_incremental_mode_reports_a_changed_status(mode: NotificationMo
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_additions_and_removals_of_one_report(mode: NotificationMode) -> None:
-    """Two removals and additions immediately are still one snapshot, before the updates."""
+def test_additions_and_removals_in_one_report(mode: NotificationMode) -> None:
+    """Two removals and additions at once are still one snapshot, before the updates."""
     config = Config(mode)
     config.set(pod("a"), pod("b"), pod("c"))
     found = config.set(pod("b", image="new"), pod("c"), pod("d"))

@@ -1,4 +1,4 @@
-"""PodConfig: what a source's report means for the kubelet."""
+"""PodConfig: the updates that a source's report causes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_empty_first_report_only_makes_the_source_seen() -> None:
     assert not config.seen_all_sources({"api"})
 
 
-def test_one_report_gives_its_updates_in_a_fixed_order() -> None:
+def test_the_updates_of_one_report_have_a_fixed_order() -> None:
     config = PodConfig(["api"])
     config.merge("api", [pod("a", "1"), pod("b", "2"), pod("c", "3"), pod("d", "4")], 0)
     updates = config.merge(
@@ -63,7 +63,7 @@ def test_one_report_gives_its_updates_in_a_fixed_order() -> None:
     ]
 
 
-def test_a_pod_is_stamped_when_it_is_first_seen_and_keeps_the_stamp() -> None:
+def test_a_pod_gets_its_timestamp_when_it_is_first_seen_and_keeps_it() -> None:
     config = PodConfig(["api"])
     [added] = config.merge("api", [pod(annotations={"x": "1"})], 1_500_000)
     assert added.pods[0].metadata.annotations == {
@@ -78,7 +78,7 @@ def test_a_pod_is_stamped_when_it_is_first_seen_and_keeps_the_stamp() -> None:
         CONFIG_SEEN: "1970-01-01T00:00:01.5Z",
         CONFIG_MIRROR: "m",
     }
-    # What the kubelet itself writes is no difference.
+    # The kubelet's own writes are not a change.
     assert config.merge("api", [pod(annotations={"y": "2"})], 9 * SECOND) == []
 
 
@@ -92,7 +92,7 @@ def test_a_new_name_under_the_same_uid_is_not_noticed() -> None:
     assert updated.pods[0].metadata.generation == 2
 
 
-def test_of_two_pods_with_one_name_the_second_is_dropped_and_if_known_removed() -> None:
+def test_the_second_of_two_pods_with_one_name_is_dropped_and_if_known_removed() -> None:
     config = PodConfig(["file"])
     config.merge("file", [pod("a", "1"), pod("b", "2")], 0)
     assert operations(config.merge("file", [pod("a", "1"), pod("a", "2")], 0)) == [("REMOVE", ["2"])]
@@ -122,9 +122,7 @@ CHANGES = st.lists(st.one_of(PODS, st.sampled_from(["a", "b", "c"])), max_size=1
 
 @settings(max_examples=rounds(3000), deadline=None)
 @given(first=st.one_of(st.none(), st.lists(PODS, max_size=3)), changes=CHANGES)
-def test_telling_one_change_is_the_same_as_sending_everything(
-    first: list[Pod] | None, changes: list[Pod | str]
-) -> None:
+def test_reporting_one_change_equals_reporting_everything(first: list[Pod] | None, changes: list[Pod | str]) -> None:
     """Also for a source that gives one uid to several names."""
     whole, single = PodConfig(["api"]), PodConfig(["api"])
     wanted: dict[str, Pod] = {}

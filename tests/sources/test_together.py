@@ -1,4 +1,4 @@
-"""All three sources immediately through one mux, in real time: an ordinary event loop, a real directory, a real url."""
+"""All three sources at once through one mux, in real time: an ordinary event loop, a real directory, a real url."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.sources.web import answering, serving
 
 
 class Wanted:
-    """What the sync loop would know, from what came out of the mux."""
+    """The pods that the sync loop would know from the updates of the mux."""
 
     def __init__(self, config: ConfigStream, clock: LoopClock) -> None:
         self._config, self._clock = config, clock

@@ -56,6 +56,9 @@ class Up:
     def run_pod(self, name: str, *command: str, image: str = "busybox") -> None:
         """Create a pod with this command, and wait until it is ready."""
         self.kubectl("run", name, f"--image={image}", *(("--", *command) if command else ()))
+        self.wait_for_pod(name)
+
+    def wait_for_pod(self, name: str) -> None:
         self.wait_for(lambda: is_ready(self.get("pod", name)), f"pod {name} to be ready")
 
     def wait_for(self, holds: Callable[[], bool], what: str) -> None:
@@ -102,3 +105,16 @@ def running_up(directory: Path, *words: str) -> Iterator[Up]:
         if up.process.poll() is None:
             up.process.kill()
             up.process.communicate()
+
+
+@contextmanager
+def running_nodes(up: Up, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run `kubesim node` for this cluster, registered from the start of the block."""
+    process = start("node", "--kubeconfig", str(up.kubeconfig), "--allow-writes", *words)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("kubesim: registered "), process.communicate()
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The fixture `kubesim_up`: a test with its own client in ten lines, as in docs/up.md."""
+"""The fixtures `kubesim_up` and `kubesim_node`: a test with its own client in ten lines, as in docs/up.md."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 
 pytest_plugins = ["pytester"]
 PAGE = Path(__file__).parents[2] / "docs" / "up.md"
-(TEST,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+TESTS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
-def test_ten_lines_are_sufficient(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(TEST)
-    pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("\n\n".join(TESTS))
+    pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider").assert_outcomes(passed=3)
 
 
 def test_a_cluster_that_fails_to_start_reports_the_error(tmp_path: Path) -> None:
     from kubesim.testing.served import ServedCluster
 
-    with pytest.raises(RuntimeError, match=r"does not start: kubesim: error: --nodes 0: give a number from 1 to 5000"):
-        ServedCluster(tmp_path / "kubeconfig", "--nodes", "0")
+    with pytest.raises(RuntimeError, match=r"up does not start: kubesim: error: --nodes 5001: give a number from 0"):
+        ServedCluster(tmp_path / "kubeconfig", "--nodes", "5001")

@@ -1,4 +1,4 @@
-"""The page of incidents is made from comments: each scenario has all that a section needs."""
+"""The page of incidents is generated from comments: each scenario has every part of a section."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILES = sorted(INCIDENTS.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_incident_says_where_it_comes_from_and_how_it_works(path: Path) -> None:
+def test_an_incident_has_its_source_and_its_mechanism(path: Path) -> None:
     incident = read_incident(path)
     assert incident.links
     assert all(link.startswith("https://") for link in incident.links)
@@ -27,7 +27,7 @@ def test_every_incident_has_a_broken_rule() -> None:
     assert rules == {path.stem for path in FILES}
 
 
-def test_a_file_is_read_section_by_section(tmp_path: Path) -> None:
+def test_a_file_is_parsed_into_sections(tmp_path: Path) -> None:
     path = tmp_path / "lost.yaml"
     path.write_text(
         "# A pod is lost.\n# Incident: https://github.com/o/r/issues/1\n# Incident: https://github.com/o/r/pull/2\n"

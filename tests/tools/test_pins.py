@@ -1,4 +1,4 @@
-"""Pinned versions: their hashes as an index lists them, and what an advisory says about them."""
+"""Pinned versions: their hashes in an index, and their advisories."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PAGE = f"""<!DOCTYPE html><html><body>
 </body></html>"""  # noqa: E501 - as indexes write it
 
 
-def test_hashes_are_those_of_all_files_of_the_release_and_of_no_other() -> None:
+def test_hashes_are_those_of_all_files_of_the_release() -> None:
     assert hashes(PAGE, "1.10") == [WHEEL, SOURCE]
     assert hashes(PAGE, "1.1") == [OLD]
     assert hashes(PAGE, "2") == []
 
 
-def test_new_hashes_replace_the_old_ones_and_everything_else_stays() -> None:
+def test_new_hashes_replace_the_old_ones_and_the_rest_is_unchanged() -> None:
     text = f"# why\n-r other.txt\ntwo-words==1.10 \\\n    --hash=sha256:{OLD} \\\n    --hash=sha256:{EGG}\nb==2\n"
     assert pins.pins(text) == [("two-words", "1.10"), ("b", "2")]
     new = pins.renewed(text, lambda name, version: [WHEEL, SOURCE] if version == "1.10" else [EGG])
@@ -71,7 +71,7 @@ def test_an_advisory_is_one_line_and_a_withdrawn_one_is_none() -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "<html>", "[]", '{"info": {}}', '{"vulnerabilities": null}'])
-def test_an_answer_without_advisories_is_not_a_good_one(answer: str) -> None:
+def test_a_response_without_advisories_is_not_a_good_one(answer: str) -> None:
     assert audit.advisories("a", "1", answer) is None
     assert audit.advisories("a", "1", '{"vulnerabilities": []}') == []
 
@@ -94,7 +94,7 @@ class Vulnerable:
 @pytest.mark.parametrize(
     ("index", "code", "said"), [(Silent, 3, "nothing is known"), (Clean, 0, ", 0 known"), (Vulnerable, 1, "CVE-1")]
 )
-def test_not_knowing_is_not_being_safe(
+def test_unknown_is_not_safe(
     index: type, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(audit, "Index", index)

@@ -1,4 +1,4 @@
-"""`docs/recording.svg`: the lines of a real run, in a picture that moves by CSS alone."""
+"""`docs/recording.svg`: the lines of a real run, in a picture animated by CSS alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_it_has_the_lines_of_the_run(capsys: pytest.CaptureFixture[str], monkeyp
     assert moments[0] * 1_000_000 >= END
 
 
-def test_it_stands_still_for_those_who_prefer_no_motion_and_loads_nothing() -> None:
+def test_it_is_static_for_readers_who_prefer_reduced_motion_and_loads_nothing() -> None:
     svg = recording()
     assert "prefers-reduced-motion: reduce) { * { animation: none !important; }" in svg
     assert not re.search(r"<script|<image|href|url\((?!#)|@import", svg)

@@ -1,4 +1,4 @@
-"""`docs/walk.md`: every command is run, and every text that the page names is in its output."""
+"""`docs/walk.md`: every command is run, and every text on the page is in its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ON_HOST = list(dict.fromkeys(part.command for part in PARTS if part.host))
 
 
 def run(command: str, folder: str) -> tuple[int, str]:
-    """As a reader would, in a clone; the exit code and all that is printed, without the bars of the timeline."""
+    """Run it as a reader in a clone; returns the exit code and the whole output without the bars of the timeline."""
     first, *words = shlex.split(command)
     assert first == "kubesim"
     environment = {**os.environ, "COLUMNS": "200", "XDG_STATE_HOME": folder, "PYTHONPATH": str(ROOT)}
@@ -36,7 +36,7 @@ def in_one_line(text: str) -> str:
 
 
 def missing(command: str, code: int, printed: str) -> list[str]:
-    """What the page promises of this command and is not so."""
+    """The texts that the page promises for this command and that are missing."""
     shown: list[Shown] = [part for part in PARTS if part.command == command]
     wrong = [f"exit code {code}, not {part.exit}: {printed[-300:]}" for part in shown if part.exit != code]
     steps = [step for part in shown for step in part.steps]
@@ -51,7 +51,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_shows_the_steps(command: str, clone: Path) -> None:
+def test_the_command_demonstrates_the_steps(command: str, clone: Path) -> None:
     assert missing(command, *run(command, str(clone))) == []
 
 
@@ -60,13 +60,13 @@ def commands_on_a_host(folder: str) -> list[tuple[int, str]]:
     return [run(command, folder) for command in ON_HOST]
 
 
-def test_the_commands_for_a_namespace_show_the_steps_one_after_the_other(clone: Path) -> None:
+def test_the_commands_for_a_namespace_demonstrate_the_steps_in_order(clone: Path) -> None:
     printed = on_host(commands_on_a_host, folder=str(clone))
     assert len(printed) > 3
     assert [missing(command, *done) for command, done in zip(ON_HOST, printed, strict=True)] == [[]] * len(ON_HOST)
 
 
-def test_no_step_is_shown_twice() -> None:
+def test_no_step_is_on_the_page_twice() -> None:
     for walk in WALKS:
         steps = [(step.what, step.shows) for part in walk.parts for step in part.steps]
         assert len(steps) == len({*steps}), walk.title

@@ -1,4 +1,4 @@
-"""The timeline: what a reader sees of each record, how much of it, and where lines break."""
+"""The timeline: the text of each record, levels of detail, and line breaks."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def words(line: str) -> list[str]:
     return line.split()
 
 
-def test_every_kind_of_record_has_words() -> None:
+def test_every_kind_of_record_has_a_text() -> None:
     for kind in KINDS:
         said = phrase(kind())
         assert said.part
         assert len(said.part) <= 8
 
 
-def test_a_line_has_time_part_pod_and_what_happened() -> None:
+def test_a_line_has_time_part_pod_and_event() -> None:
     lines = reported(
         r.ConfigUpdate(
             t=1_500_000, pod="default/hello", source="api", op="ADD", pods=("default/hello",), why="it is new"
@@ -43,7 +43,7 @@ def test_a_line_has_time_part_pod_and_what_happened() -> None:
     assert lines[1] == "   1.500  source   hello            ADD from source api — it is new"
 
 
-def test_a_time_is_written_once() -> None:
+def test_a_time_is_printed_once() -> None:
     lines = reported(
         r.WorkerState(t=7, pod="default/a", state="terminating"), r.WorkerState(t=7, pod="default/a", state="finished")
     )
@@ -51,7 +51,7 @@ def test_a_time_is_written_once() -> None:
     assert words(lines[2])[0] == "worker"
 
 
-def test_channel_and_handler_are_one_line_and_said_once_per_instant() -> None:
+def test_channel_and_handler_are_one_line_printed_once_per_instant() -> None:
     records = []
     for n in (10, 20):
         records += [
@@ -66,7 +66,7 @@ def test_channel_and_handler_are_one_line_and_said_once_per_instant() -> None:
     ]
 
 
-def test_what_a_sync_does_stands_behind_its_bar() -> None:
+def test_actions_of_a_sync_are_behind_its_bar() -> None:
     lines = reported(
         r.SyncBegin(seq=5, pod="default/a", sync="SyncPod"),
         r.Actions(
@@ -86,7 +86,7 @@ def test_what_a_sync_does_stands_behind_its_bar() -> None:
     assert len(texts) == 5
 
 
-def test_a_sync_with_nothing_to_do_is_one_line() -> None:
+def test_a_sync_without_actions_is_one_line() -> None:
     lines = reported(
         r.SyncBegin(seq=5, pod="default/a", sync="SyncPod"),
         r.StatusSet(cause=5, pod="default/a"),
@@ -96,7 +96,7 @@ def test_a_sync_with_nothing_to_do_is_one_line() -> None:
     assert [line[36:] for line in lines[1:]] == ["─ SyncPod: nothing to do: web is running and unchanged"]
 
 
-def test_expectations_are_reported_after_what_met_them() -> None:
+def test_expectations_are_reported_after_the_records_that_decide_them() -> None:
     lines = reported(
         r.Expectation(t=1, pod="default/a", expectation="a is Running", met=True),
         r.WorkerState(t=1, pod="default/a", state="terminated"),
@@ -105,7 +105,7 @@ def test_expectations_are_reported_after_what_met_them() -> None:
     assert [line[36:] for line in lines[1:]] == ["now terminated", "met: a is Running", "now finished"]
 
 
-def test_a_call_that_fails_or_takes_long_is_reported_when_it_returns() -> None:
+def test_a_call_that_fails_or_is_slow_is_reported_when_it_returns() -> None:
     lines = reported(
         r.CriCall(seq=1, call="StopContainer", args={"timeout": 30}),
         r.CriReturn(cause=1, t=30_000_000, call="StopContainer"),
@@ -126,7 +126,7 @@ def summary(phase: str, state: str, ready: bool, conditions: dict[str, str]) -> 
     return {"phase": phase, "conditions": conditions, "containers": {"web": container}}
 
 
-def test_a_status_shows_what_changed() -> None:
+def test_a_status_shows_its_changes() -> None:
     first = summary("Pending", "waiting/ContainerCreating", False, {"Ready": "False/ContainersNotReady"})
     second = summary("Running", "running", True, {"Ready": "True"})
     lines = reported(
@@ -153,7 +153,7 @@ def test_quiet_prints_outcomes_only() -> None:
     assert "Warning BackOff: Back-off" in lines[1]
 
 
-def test_verbose_shows_every_record_with_its_cause_and_what_it_mirrors() -> None:
+def test_verbose_shows_every_record_with_its_cause_and_upstream_function() -> None:
     lines = reported(
         r.LoopSelect(seq=8, cause=3, channel="config", ready=("config", "pleg")),
         r.CriReturn(seq=9, pod="default/a", call="StartContainer"),

@@ -190,11 +190,12 @@ NEWER = (
     (0, "create cronjob cj --image=busybox --schedule=@daily -- true", "cronjob.batch/cj created"),
     (0, "create pdb p --selector=app=web --min-available=1", "poddisruptionbudget.policy/p created"),
     (0, "get hpa,ingress", "No resources found in default namespace."),
-    (
-        1,
-        "create ingress i --rule=a/b=s:80",
-        "error: failed to create ingress: the body of the request was in an unknown format",
-    ),
+    (0, "create ingress i --class=c --rule=a/b=s:80", "ingress.networking.k8s.io/i created"),
+    (0, "get ingress i", "NAME  CLASS  HOSTS  ADDRESS  PORTS  AGE\ni  c  a  80  AGE"),
+    (0, "create quota full --hard=configmaps=0", "resourcequota/full created"),
+    (0, "get quota full", "configmaps: 1/0"),
+    (1, "create configmap more", 'configmaps "more" is forbidden: exceeded quota: full'),
+    (0, "delete quota,ingress --all", None),
     (0, "delete cronjob,pdb --all", None),
 )
 

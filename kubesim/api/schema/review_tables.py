@@ -45,13 +45,6 @@ SubjectRulesReviewStatus: resourceRules! []ResourceRule, nonResourceRules! []Non
   evaluationError string
 ResourceRule: verbs! []string, apiGroups []string, resources []string, resourceNames []string
 NonResourceRule: verbs! []string, nonResourceURLs []string
-AccessRole: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, rules! []PolicyRule, aggregationRule
-  *AggregationRule
-AggregationRule: clusterRoleSelectors []LabelSelector
-PolicyRule: verbs! []string, apiGroups []string, resources []string, resourceNames []string, nonResourceURLs []string
-AccessBinding: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, subjects []Subject, roleRef! RoleRef
-Subject: kind! string, apiGroup string, name! string, namespace string
-RoleRef: apiGroup! string, kind! string, name! string
 UndeclaredObject: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta
 ResourceDefinition: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! DefinitionSpec, status
   DefinitionStatus

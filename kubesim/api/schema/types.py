@@ -12,7 +12,7 @@ from typing import Literal
 
 from kubesim.api import event, node, pod  # noqa: F401  # they fill MODELS
 from kubesim.api.model import MODELS, Model
-from kubesim.api.schema import kinds, review_tables, tables, workload_tables
+from kubesim.api.schema import kinds, network_tables, review_tables, tables, workload_tables
 from kubesim.values import value_object
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
@@ -27,7 +27,7 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "UID": ("string", "types.UID"),
 }
 # Structs that have another name here, because a struct of another API group has the same name.
-_GO_NAMES = {"ContainerResourceClaim": "ResourceClaim"}
+_GO_NAMES = {"ContainerResourceClaim": "ResourceClaim", "EndpointSubsetPort": "EndpointPort"}
 
 # Kinds whose classes are imported on first use, because most runs do not use them.
 _MODULES: Mapping[str, str] = {
@@ -38,6 +38,7 @@ _MODULES: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
     "Service": "services",
     "EndpointSlice": "services",
+    "PodTemplateSpec": "templates",
 }
 
 
@@ -136,6 +137,7 @@ def _declarations() -> Mapping[str, str]:
             kinds.KINDS,
             review_tables.REVIEWS,
             *workload_tables.ALL,
+            *network_tables.ALL,
         )
     ).replace("\n  ", " ")
     return dict(line.split(": ", 1) for line in text.splitlines() if line)

@@ -19,6 +19,8 @@ _VALUE = f"({_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _HEADER = "[-A-Za-z0-9]+"
 _PERCENT = "[0-9]+%"
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
     re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
@@ -198,3 +200,42 @@ def ip_address(text: str, *, strict: bool = True) -> list[str]:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         return ["must not be an IPv4-mapped IPv6 address"]
     return []
+
+
+def network(text: str) -> list[str]:
+    """Check a network in CIDR form."""
+    address, slash, prefix = text.partition("/")
+    bits = 128 if ":" in address else 32
+    if not slash or not prefix.isdecimal() or int(prefix) > bits or ip_address(address, strict=False):
+        return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
+    strict = ip_address(address)
+    if strict == ["must not have leading 0s"] or prefix != str(int(prefix)):
+        return ["must not have leading 0s in IP or prefix length"]
+    if strict:
+        return ["must not have an IPv4-mapped IPv6 address"]
+    if ipaddress.ip_network(text, strict=False).network_address != ipaddress.ip_address(address):
+        return ["must not have bits set beyond the prefix length"]
+    return []
+
+
+def path_segment(text: str) -> list[str]:
+    """Check a name that is one segment of a URL's path."""
+    if text in (".", ".."):
+        return [f"may not be '{text}'"]
+    return [f"may not contain '{part}'" for part in ("/", "%") if part in text]
+
+
+def wildcard_subdomain(text: str) -> list[str]:
+    """Check a subdomain whose first label is `*`."""
+    errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} characters"]
+    if re.fullmatch(_WILDCARD, text):
+        return errors
+    message = (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+        f"{_LOWER}, '-' or '.' and end with an alphanumeric character"
+    )
+    return [*errors, regex_error(message, _WILDCARD, "*.example.com")]
+
+
+def http_path(text: str) -> list[str]:
+    return [] if re.fullmatch(_PATH, text) else [regex_error("Invalid path", _PATH)]

@@ -1,10 +1,12 @@
-"""Network settings of a pod: DNS, host aliases, host network and user namespaces, host names.
+"""Network settings of a pod: DNS, host aliases, host network and user namespaces, host names; also addresses.
 
 Mirrors: pkg/apis/core/validation validatePodDNSConfig, ValidateHostAliases, validatePodHostNetworkDeps,
-validateHostUsers, validatePodHostName
+validateHostUsers, validatePodHostName, ValidateEndpointIP
 """
 
 from __future__ import annotations
+
+import ipaddress
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
@@ -107,3 +109,28 @@ def validate_hostname_override(errors: Errors, spec: JsonObject, path: str) -> N
     if formats.size(hostname) > _HOSTNAME_MAX:
         errors.too_long(where, _HOSTNAME_MAX)
     errors.all_invalid(where, hostname, formats.dns1123_subdomain(hostname))
+
+
+def validate_endpoint_ip(errors: Errors, text: str, path: str) -> None:
+    """Validate an address to which traffic is sent."""
+    complaints = formats.ip_address(text)
+    if complaints:
+        errors.all_invalid(path, text, complaints)
+        return
+    ip = ipaddress.ip_address(text)
+    if ip.is_unspecified:
+        errors.invalid(path, text, f"may not be unspecified ({text})")
+    if ip.is_loopback:
+        errors.invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if ip.is_link_local:
+        errors.invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if ip.is_multicast and str(ip).startswith(("224.0.0.", "ff02:")):
+        errors.invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+
+
+def validate_path_segment(errors: Errors, name: str, path: str) -> None:
+    """Validate a required name that is a part of a URL's path."""
+    if not name:
+        errors.required(path)
+    else:
+        errors.all_invalid(path, name, formats.path_segment(name))

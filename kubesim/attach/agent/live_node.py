@@ -83,6 +83,9 @@ class AttachedNode:
     def known_answers(self) -> KnownAnswer:
         return self._known_answer if self.lessons is not None else lambda subject, status: None
 
+    def endpoint(self, name: str) -> None:
+        """None: the API server knows the real kubelet."""
+
     def source(
         self,
         name: str,
@@ -162,10 +165,10 @@ class _Pupil:
     def __init__(self, lessons: RealContainers) -> None:
         self._lessons = lessons
 
-    def saw(self, pod: Pod) -> None:
+    def pod_updated(self, pod: Pod) -> None:
         self._lessons.see(pod)
 
-    def lost(self, pod: Pod) -> None:
+    def pod_removed(self, pod: Pod) -> None:
         self._lessons.forget(pod.metadata.uid)
 
 

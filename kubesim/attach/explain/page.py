@@ -51,7 +51,7 @@ def _entry(label: str, text: str, width: int, bullet: bool = False) -> list[str]
 def _step(step: NextStep, now: int) -> str:
     when = window_text(step.window, now)
     because = f" ({step.because})" if step.because else ""
-    sure = "" if step.firm else "possible: "
+    sure = "" if step.certain else "possible: "
     return f"{sure}{step.what}{': ' + when if when else ''}{because}"
 
 
@@ -104,7 +104,7 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
 
 
 def _step_json(step: NextStep) -> dict[str, Any]:
-    out: dict[str, Any] = {"change": step.change, "what": step.what, "firm": step.firm}
+    out: dict[str, Any] = {"change": step.change, "what": step.what, "certain": step.certain}
     if step.container:
         out["container"] = step.container
     if step.window is not None:

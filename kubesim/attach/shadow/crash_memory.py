@@ -81,7 +81,7 @@ class CrashMemory:
             self._forget(pod, container.name)
             return
         if was.state.running is not None and not known:
-            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
+            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events could show which
             return
         if was.state.running is not None and _was_killed(was, container, known):
             return

@@ -40,7 +40,7 @@ REPORTED_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
 # The next time of these is only in the kubelet's memory, and a new kubelet retries immediately.
 _OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
-_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # they take a sync no time
+_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # they take no time in a sync
 
 
 @value_object

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from kubesim.cli.cri.serve import DEFAULT_LISTEN
 from kubesim.cli.output.terminal import say
@@ -38,6 +37,8 @@ def execute(args: argparse.Namespace) -> int:
     if sum(given) != 1:
         raise UsageError("give one of FAULT, --filename, --clear and --list (see kubesim cri inject --help)")
     require_grpc("kubesim cri inject")
+    import asyncio
+
     from kubesim.up.cri.fault_service import CLEAR, INJECT, LIST, parse_faults
 
     text = ""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress
     from kubesim.explore.search.finding import Finding
 
-RESULT = "result.json"
-
 
 class ProgressLine:
     """The progress of the search, on a terminal."""
@@ -30,7 +28,7 @@ class ProgressLine:
         budget = progress.budget
         of = f"/{budget.runs}" if budget.runs is not None else ""
         left = f", {max(0, budget.seconds - progress.seconds):.0f} s left" if budget.seconds is not None else ""
-        rate = progress.runs / progress.seconds if progress.seconds else 0.0
+        rate = progress.played / progress.seconds if progress.seconds else 0.0
         found = f"{progress.findings} finding{'' if progress.findings == 1 else 's'}"
         text = f"{progress.runs}{of} runs, {rate:.0f}/s, {progress.rules} rules, {found}{left}"
         self._terminal.write(f"{CLEAR}{safe(text)}")
@@ -43,23 +41,21 @@ class ProgressLine:
 
 
 def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
-    """Write a scenario and an explanation for each finding, and the whole result as JSON."""
+    """Write a scenario and an explanation for each finding."""
+    return [write_finding(finding, directory, number) for number, finding in enumerate(result.findings, start=1)]
+
+
+def write_finding(finding: Finding, directory: Path, number: int) -> Path:
     from kubesim.explore.scenario_file import file_name, file_text
 
-    files = []
+    path = directory / file_name(finding, number)
     try:
-        if result.findings:
-            directory.mkdir(parents=True, exist_ok=True)
-        for number, finding in enumerate(result.findings, start=1):
-            path = directory / file_name(finding, number)
-            path.write_text(file_text(finding, path.name), encoding="utf-8")
-            path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
-            files.append(path)
-        if result.findings:
-            (directory / RESULT).write_text(json.dumps(as_json(result, files), indent=2) + "\n", encoding="utf-8")
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(file_text(finding, path.name), encoding="utf-8")
+        path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {directory}: {error.strerror}") from None
-    return files
+    return path
 
 
 def explanation(finding: Finding) -> Iterator[str]:

@@ -28,6 +28,11 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         help="a KubeletConfiguration (v1beta1) file; the scenario overrides it (environment: KUBESIM_CONFIG)",
     )
     parser.usage = "kubesim run [options] FILE [FILE ...] | -f PATH [-f PATH ...]"
+    add_own(parser)
+
+
+def add_own(parser: argparse.ArgumentParser) -> None:
+    """Add the kubelet's own flags."""
     group = parser.add_argument_group(
         "the kubelet's own flags",
         "They override the scenario and the --config file. Other flags of the kubelet are accepted and have no effect.",
@@ -47,15 +52,19 @@ def expand_switches(arguments: Sequence[str]) -> list[str]:
     return [f"{argument}=true" if argument in _BOOLEANS else argument for argument in arguments]
 
 
+def own_flags(args: argparse.Namespace) -> dict[str, list[str]]:
+    """The given ones of the kubelet's own flags."""
+    return {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
+
+
 def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
     """The Overlay of the kubelet flags, and the host paths that a scenario may use."""
     from kubesim.scenario.load.host_access import CNI, CRI, PLUGIN_DIR, RUNTIME
     from kubesim.scenario.load.overlay import make_overlay
 
-    texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
-    base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
+    base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), own_flags(args), gates)
     runtime, networks, cri = runtime_flags.chosen(args)
-    given = frozenset(CNI[name] for name in networks if name in CNI)
+    given: frozenset[tuple[str, ...]] = frozenset(CNI[name] for name in networks if name in CNI)
     if "dir" in networks.get("plugin", ()):
         given |= {PLUGIN_DIR}
     given |= {CRI[name] for name in cri if name in CRI} | ({RUNTIME} if runtime else set())

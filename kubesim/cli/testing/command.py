@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import options
+from kubesim.cli.flags import options, runtime_flags
+from kubesim.cli.flags.executor_flags import add_executor, make_executor
 from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="only scenarios with this word in their path or name; may be given several times",
     )
-    parser.add_argument("--jobs", type=_positive, metavar="N", help="parallel processes; default: one per core")
+    add_executor(parser)
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to FILE as JUnit XML")
     parser.add_argument(
         "-o",
@@ -69,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow scenarios to use the directories, plugins, URLs and clusters of this machine that they name",
     )
+    runtime_flags.add_private(parser)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -80,13 +81,6 @@ def _seeds(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _positive(text: str) -> int:
-    number = options.whole_number(text)
-    if not number:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
 def execute(args: argparse.Namespace) -> int:
     from kubesim.testing.cases import collect
 
@@ -96,7 +90,9 @@ def execute(args: argparse.Namespace) -> int:
     if not found.cases:
         raise UsageError(f"no scenario has {' or '.join(map(repr, args.words))} in its path or name")
     _check_junit(args.junit)
-    run = _run(args, found.cases)
+    cases = found.cases if args.shard is None else args.shard.of(found.cases)
+    chosen = runtime_flags.chosen(args)
+    run = _run(args, [case.with_runtime(*chosen) for case in cases])
     if args.junit is not None:
         from kubesim.testing.junit import junit_xml
 
@@ -140,17 +136,17 @@ def _run(args: argparse.Namespace, cases: list[ScenarioCase]) -> SuiteResult:
     from kubesim.cli.testing.reports import make_report
     from kubesim.clock.stopwatch import Stopwatch
     from kubesim.testing.playing import play_case
-    from kubesim.testing.processes import run_in_processes
+    from kubesim.testing.processes import run_cases
     from kubesim.testing.results import SuiteResult
 
-    jobs = min(args.jobs or os.cpu_count() or 1, len(cases))
     limit_s = (args.timeout or 300_000_000) / 1_000_000
+    executor = make_executor(args, most=len(cases), limit_s=limit_s)
     report = make_report(args.output, len(cases), [case.file for case in cases])
     watch, done, interrupted = Stopwatch(), {}, False
     reported: list[CaseResult] = []
     with terminated_as_interrupted():
         try:
-            for number, result in run_in_processes(cases, partial(play_case, update=args.update), jobs, limit_s):
+            for number, result in run_cases(executor, cases, partial(play_case, update=args.update)):
                 done[number] = result
                 report.progress(len(done), result)
                 while len(reported) in done:  # in the order of the cases, not of completion
@@ -160,7 +156,9 @@ def _run(args: argparse.Namespace, cases: list[ScenarioCase]) -> SuiteResult:
             interrupted = True
             for number in sorted(done)[len(reported) :]:
                 report.result(done[number])
+        finally:
+            executor.close()
     results = [done[number] for number in sorted(done)]
-    run = SuiteResult(results, len(cases), watch.seconds(), jobs, interrupted)
+    run = SuiteResult(results, len(cases), watch.seconds(), executor.jobs, interrupted)
     report.end(run)
     return run

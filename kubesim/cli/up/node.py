@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import manifest_flags, options
+from kubesim.cli.flags import kubelet_flags, manifest_flags, options
 from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
@@ -30,6 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-real-nodes", action="store_true", help="allow a cluster that has nodes which are not simulated"
     )
     parser.add_argument("--print-rbac", action="store_true", help="print the rights that it needs, and exit")
+    parser.add_argument(
+        "--kubelet-listen",
+        metavar="ADDRESS[:PORT]|off",
+        default="",
+        help="where the API server reaches the kubelets; default: an address of 127.8.0.0/16 for each, port 10250",
+    )
+    parser.add_argument(
+        "--allow-remote", action="store_true", help="allow an address of --kubelet-listen that others can reach"
+    )
     manifest_flags.add(parser)
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="N seconds of the nodes for each real second"
@@ -43,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_feature_gates(parser)
     options.add_profile(parser)
     parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration (v1beta1) file")
+    kubelet_flags.add_own(parser)
     parser.usage = "kubesim node --name NAME --allow-writes [options] [FILE]"
 
 
@@ -73,6 +83,8 @@ def execute(args: argparse.Namespace) -> int:
         seed=options.seed(args) or 0,
         allow_real_nodes=args.allow_real_nodes,
         control=Path(args.control) if args.control else None,
+        kubelet_listen=args.kubelet_listen,
+        allow_remote=args.allow_remote,
     )
     with terminated_as_interrupted():
         try:
@@ -100,7 +112,11 @@ def _scenario(args: argparse.Namespace, names: list[str]) -> Scenario:
     from kubesim.values import replace
 
     gates = options.feature_gates(args)
-    overlay = replace(make_overlay(args.config, None, gates), allow_host=args.allow_host, profile=options.profile(args))
+    overlay = replace(
+        make_overlay(args.config, kubelet_flags.own_flags(args), gates),
+        allow_host=args.allow_host,
+        profile=options.profile(args),
+    )
     nodes = [{"name": name} for name in names]
     if not args.files and not args.filename:
         value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "node"}}

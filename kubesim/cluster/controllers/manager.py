@@ -27,6 +27,7 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
     "PersistentVolumeClaim": ("volumes.starting:VolumeControllers",),
     "PersistentVolume": ("volumes.starting:VolumeControllers",),
+    "ResourceQuota": ("resourcequota.controller:ResourceQuotaController",),
     "ResourceClaim": ("resourceclaim.controller:ResourceClaimController",),
 }
 

@@ -18,27 +18,19 @@ from kubesim.golang import json as gojson
 
 JsonObject = dict[str, Any]
 
-# Required fields of kinds that have no declared type but are read.
-_TYPES = {
-    DEFINITION: "ResourceDefinition",
-    **dict.fromkeys(("Role", "ClusterRole"), "AccessRole"),
-    **dict.fromkeys(("RoleBinding", "ClusterRoleBinding"), "AccessBinding"),
-}
-# Kinds without metadata.generation.
-_WITHOUT_GENERATION = ("Endpoints", "PodTemplate", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
-
 
 def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value as an object, with defaults; raises `DecodeError` for invalid metadata."""
-    head = decode(_TYPES.get(resource.kind, "UndeclaredObject"), value)  # reports fields of a wrong type
+    is_definition = resource.kind == DEFINITION
+    head = decode("ResourceDefinition" if is_definition else "UndeclaredObject", value)  # reports wrong types
     body: JsonObject = json.loads(gojson.dumps(value))
     body["metadata"] = head.get("metadata") or {}
-    if resource.kind in _TYPES:
+    if is_definition:
         body |= head
     if resource.schema is not None:
         body = pruned(resource.schema, body)
         add_defaults(resource.schema, body)
-    elif resource.kind == DEFINITION:
+    elif is_definition:
         from kubesim.cluster.custom.definitions import default_definition
 
         default_definition(body)
@@ -53,8 +45,7 @@ def prepare_create(resource: Resource, obj: JsonObject) -> None:
         prepare_definition(obj)
     elif "status" in resource.subresources:
         obj.pop("status", None)
-    if resource.kind not in _WITHOUT_GENERATION:
-        obj["metadata"]["generation"] = 1
+    obj["metadata"]["generation"] = 1
 
 
 def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> None:
@@ -73,7 +64,7 @@ def prepare_update(resource: Resource, new: JsonObject, old: JsonObject) -> None
             new["status"] = old["status"]
         else:
             new.pop("status", None)
-    if resource.kind not in _WITHOUT_GENERATION and not equal_json(_counted(new), _counted(old)):
+    if not equal_json(_counted(new), _counted(old)):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 

@@ -31,6 +31,7 @@ _TOLERATION_SECONDS = 300
 _NOT_READY = "node.kubernetes.io/not-ready"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
 _POD = RESOURCES["Pod"]
+_RESIZED_BY = {"Pod": "resize", "Service": "", "PersistentVolumeClaim": ""}  # the subresource that can change usage
 
 
 def admit_namespace(store: Store, resource: Resource, namespace: str, name: str) -> None:
@@ -50,6 +51,10 @@ def admit_namespace(store: Store, resource: Resource, namespace: str, name: str)
 
 
 def admit_new_pod(store: Store, pod: JsonObject, new_suffix: Callable[[], str]) -> None:
+    if store.count("LimitRange"):
+        from kubesim.cluster.registry.limits.limit_ranges import set_default_resources  # most runs have no limits
+
+        set_default_resources(store, pod)
     _admit_service_account(store, pod, new_suffix)
     _admit_priority(store, pod)
     add_default_tolerations(pod["spec"])
@@ -109,6 +114,35 @@ def _mark_proposed(new: JsonObject, old: JsonObject) -> None:
 
 def _with_cause(error: ApiError, reason: str) -> ApiError:
     return ApiError(error.code, error.reason, error.message, {**(error.details or {}), "causes": [{"reason": reason}]})
+
+
+def check_limits_and_quotas(
+    store: Store, resource: Resource, new: JsonObject, old: ApiObject | None = None, subresource: str = ""
+) -> Callable[[], None]:
+    """Check the limits of the namespace for a new object or a change that can use more; raises 403. The result charges
+    the quotas.
+    """
+    if old is not None and _RESIZED_BY.get(resource.kind) != subresource:
+        return _no_charge
+    if store.count("LimitRange") and resource.kind in ("Pod", "PersistentVolumeClaim"):
+        from kubesim.cluster.registry.limits.limit_ranges import check_limits
+
+        check_limits(store, resource.kind, new)
+    if not store.count("ResourceQuota"):
+        return _no_charge
+    from kubesim.cluster.registry.limits.quotas import check_quotas
+
+    charges = check_quotas(store, resource, resource.model.from_json(new), old)
+
+    def charge() -> None:
+        for each in charges:
+            each.apply(store)
+
+    return charge
+
+
+def _no_charge() -> None:
+    """No quota limits the object."""
 
 
 def admit_new_node(node: JsonObject) -> None:

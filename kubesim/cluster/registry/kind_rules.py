@@ -23,6 +23,7 @@ from kubesim.golang.text import quoted
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_FREELY_NAMED = ("Event", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -65,8 +66,11 @@ def validate_kind(errors: Errors, resource: Resource, obj: JsonObject) -> None:
             return
     if not resource.namespaced:
         metadata = {**metadata, "namespace": "default"}
-    if resource.kind == "Event" and metadata.get("name"):  # any name that a path can hold
-        metadata = {**metadata, "name": "event", "generateName": ""}
+    name = metadata.get("name")
+    if resource.kind in _FREELY_NAMED and name:
+        if resource.kind != "Event":
+            errors.all_invalid("metadata.name", name, formats.path_segment(name))
+        metadata = {**metadata, "name": "any", "generateName": ""}
     validate_object_meta(errors, metadata, "metadata")
     if resource.kind == "Event":
         validate_event(errors, obj, strict=resource.converted)

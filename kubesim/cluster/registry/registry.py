@@ -34,6 +34,7 @@ from kubesim.cluster.registry.admission import (
     admit_new_priority_class,
     admit_pod_resize,
     admit_pod_update,
+    check_limits_and_quotas,
 )
 from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, patched_object
 from kubesim.cluster.registry.bodies.reading import read_body
@@ -56,7 +57,6 @@ _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
 _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
                       "selfLink")  # fmt: skip
-
 
 Warn = Callable[[str], None]
 
@@ -122,7 +122,10 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: 
         raise invalid_object(resource, metadata.get("name", ""), errors)
     if warn is not _ignore_warnings or resource.kind == "Pod":
         _warn(store, resource, obj, warn)
+    charge = check_limits_and_quotas(store, resource, obj)
     _check_not_terminating(store, target, metadata["name"])
+    if not dry_run and store.find(resource.kind, metadata.get("namespace", ""), metadata["name"]) is None:
+        charge()
     created = store.create(resource.model.from_json(obj), dry_run=dry_run)
     return _establish(store, created) if resource.kind == DEFINITION and not dry_run else created
 
@@ -270,6 +273,7 @@ def _replace(
     keep_system_fields(metadata, old["metadata"])
     strategy = strategy_of(resource, target.subresource)
     strategy.prepare(new, old)
+    metadata = new["metadata"]
     errors = Errors()
     validate_object_meta_update(errors, metadata, old["metadata"])
     strategy.validate(errors, new, old)
@@ -277,12 +281,16 @@ def _replace(
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
+    charge = check_limits_and_quotas(store, resource, new, current, target.subresource)
     if _is_unchanged(resource, new, old, entries):
         return current
     if entries:
         metadata["managedFields"] = entries
     obj = resource.model.from_json(new)
-    return obj if dry_run else store.write(current, obj)
+    if dry_run:
+        return obj
+    charge()
+    return store.write(current, obj)
 
 
 def _is_unchanged(resource: Resource, new: JsonObject, old: JsonObject, entries: list[Entry]) -> bool:

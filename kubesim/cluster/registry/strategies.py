@@ -35,6 +35,12 @@ from kubesim.values import value_object
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
+# Metadata that a write of the status cannot change; of the other kinds it can.
+_KEPT_BY_STATUS: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("labels",),
+    "VolumeAttachment": _KEPT_BY_SUBRESOURCES,
+    "ResourceClaim": _KEPT_BY_SUBRESOURCES,
+}
 
 
 def _undeclared() -> ModuleType:
@@ -262,8 +268,9 @@ def _workload_spec(obj: JsonObject) -> JsonObject:
 
 
 def _prepare_workload_status(new: JsonObject, old: JsonObject) -> None:
-    for name in old.keys() - {"status"}:
-        _take(new, old, name)
+    _take(new, old, "spec")
+    for name in _KEPT_BY_STATUS.get(old["kind"], ()):
+        _take(new["metadata"], old["metadata"], name)
 
 
 def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
@@ -276,6 +283,7 @@ def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
 
 
 def _workload_status_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    validate_object_meta_update(errors, new["metadata"], old["metadata"])
     rules = rules_of(old["kind"])
     if rules is not None:
         rules.validate_status(errors, new, old)

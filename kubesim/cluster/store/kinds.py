@@ -13,6 +13,21 @@ from kubesim.api.schema.types import model_of
 from kubesim.values import value_object
 
 DEFINITION = "CustomResourceDefinition"
+_RETURNED_WHEN_DELETED = frozenset((
+    "Pod", "Namespace", "ServiceAccount", "PersistentVolumeClaim", "PersistentVolume", "PodTemplate", "ResourceQuota",
+    "Service", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass", "ResourceClaim",
+    "ResourceClaimTemplate", "DeviceClass", "ResourceSlice",
+))  # fmt: skip
+_CREATED_BY_PUT = frozenset((
+    "Endpoints", "Event", "LimitRange", "Service", "Lease", "RuntimeClass", "Role", "RoleBinding", "ClusterRole",
+    "ClusterRoleBinding",
+))  # fmt: skip
+_REPLACED_BY_VERSION = frozenset((
+    "Lease", "RuntimeClass", "PodDisruptionBudget", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment",
+    "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "APIService",
+    DEFINITION,
+))  # fmt: skip
 
 
 @value_object
@@ -27,15 +42,27 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     selectable: tuple[str, ...] = ()
-    returns_deleted: bool = False  # a DELETE returns the object, not a Status
-    put_creates: bool = False
-    put_needs_version: bool = False
     version: str = "v1"
     converted: bool = False  # Events of the group events.k8s.io, stored as core Events
     # Names (the store's key is `Kind.group`), schema and columns of a custom resource.
     custom_kind: str = ""
     schema: Mapping[str, Any] | None = None
     columns: Any = None
+
+    @property
+    def returns_deleted(self) -> bool:
+        """Whether a DELETE returns the object, not a Status."""
+        return self.kind in _RETURNED_WHEN_DELETED
+
+    @property
+    def put_creates(self) -> bool:
+        """Whether a PUT may create the object."""
+        return self.kind in _CREATED_BY_PUT
+
+    @property
+    def put_needs_version(self) -> bool:
+        """Whether a PUT must name the resource version that it replaces."""
+        return bool(self.custom_kind) or self.kind in _REPLACED_BY_VERSION
 
     @property
     def model(self) -> type[ApiObject]:
@@ -102,7 +129,6 @@ _RESOURCES = (
             "status.podIPs",
             "status.nominatedNodeName",
         ),
-        returns_deleted=True,
     ),
     Resource(
         "Node",
@@ -129,7 +155,6 @@ _RESOURCES = (
             "source",
             "type",
         ),
-        put_creates=True,
     ),
     Resource(
         "Namespace",
@@ -138,12 +163,11 @@ _RESOURCES = (
         subresources=("status", "finalize"),
         short_names=("ns",),
         selectable=("status.phase",),
-        returns_deleted=True,
     ),
     Resource("ConfigMap", "configmaps", short_names=("cm",)),
     Resource("Secret", "secrets", selectable=("type",)),
-    Resource("ServiceAccount", "serviceaccounts", short_names=("sa",), returns_deleted=True),
-    Resource("Lease", "leases", group="coordination.k8s.io", put_creates=True, put_needs_version=True),
+    Resource("ServiceAccount", "serviceaccounts", short_names=("sa",)),
+    Resource("Lease", "leases", group="coordination.k8s.io"),
     Resource("PriorityClass", "priorityclasses", group="scheduling.k8s.io", namespaced=False, short_names=("pc",)),
     Resource("RuntimeClass", "runtimeclasses", group="node.k8s.io", namespaced=False),
     _workload("Deployment", "deployments", "apps", "deploy"),
@@ -167,17 +191,16 @@ _RESOURCES = (
              subresources=("status",)),
     Resource("LimitRange", "limitranges", short_names=("limits",)),
     Resource("ResourceQuota", "resourcequotas", subresources=("status",), short_names=("quota",)),
-    Resource("ResourceClaim", "resourceclaims", group="resource.k8s.io", subresources=("status",),
-             returns_deleted=True),
-    Resource("ResourceClaimTemplate", "resourceclaimtemplates", group="resource.k8s.io", returns_deleted=True),
-    Resource("DeviceClass", "deviceclasses", group="resource.k8s.io", namespaced=False, returns_deleted=True),
+    Resource("ResourceClaim", "resourceclaims", group="resource.k8s.io", subresources=("status",)),
+    Resource("ResourceClaimTemplate", "resourceclaimtemplates", group="resource.k8s.io"),
+    Resource("DeviceClass", "deviceclasses", group="resource.k8s.io", namespaced=False),
     Resource("ResourceSlice", "resourceslices", group="resource.k8s.io", namespaced=False,
-             selectable=("spec.nodeName", "spec.driver"), returns_deleted=True),
+             selectable=("spec.nodeName", "spec.driver")),
 )  # fmt: skip
 
 # Core Events in the group events.k8s.io.
 EVENTS = Resource(
-    "Event", "events", group="events.k8s.io", short_names=("ev",), converted=True, put_creates=True,
+    "Event", "events", group="events.k8s.io", short_names=("ev",), converted=True,
     selectable=(
         "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion",
         "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type",

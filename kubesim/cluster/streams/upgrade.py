@@ -40,7 +40,11 @@ class RawConnection:
     def begin(self, protocol: str, headers: Mapping[str, str]) -> None:
         lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", f"Upgrade: {protocol}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        self._transport.write("\r\n".join((*lines, "", "")).encode())
+        self.begin_with("\r\n".join((*lines, "", "")).encode())
+
+    def begin_with(self, head: bytes) -> None:
+        """Accept the upgrade with this response head."""
+        self._transport.write(head)
         self._request.protocol.set_parser(cast(Any, self))
 
     # -- what aiohttp's protocol calls ------------------------------------------------------------------------------
@@ -68,6 +72,10 @@ class RawConnection:
     def waiting(self) -> int:
         """Number of bytes the client has not read; 0 once it has disconnected."""
         return 0 if self._closed.is_set() or self._transport.is_closing() else self._transport.get_write_buffer_size()
+
+    async def drained(self) -> None:
+        """Wait until the client reads, if it has stopped."""
+        await self._request.protocol._drain_helper()
 
     async def closed(self) -> None:
         await self._closed.wait()

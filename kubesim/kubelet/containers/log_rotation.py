@@ -14,7 +14,7 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import LoopClock
 from kubesim.concurrency import act_every
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.kuberuntime.log_paths import log_path
+from kubesim.runtime.kuberuntime.logs import log_path
 from kubesim.runtime.protocol import Runtime
 from kubesim.values import value_object
 

@@ -77,8 +77,10 @@ def initial_node(
             ),
             addresses=(
                 *(NodeAddress(type="InternalIP", address=ip) for ip in settings.host_ips),
-                NodeAddress(type="Hostname", address=name),
+                # an API server dials the Hostname first, so it must lead to the kubelet's server
+                NodeAddress(type="Hostname", address=settings.host_ips[0] if settings.port else name),
             ),
+            daemon_endpoints={"kubeletEndpoint": {"Port": settings.port}} if settings.port else {},
             node_info={
                 "kubeletVersion": RELEASES[gates.profile],
                 "containerRuntimeVersion": RUNTIMES[gates.profile],

@@ -63,7 +63,7 @@ def furnish() -> None:
     try:
         namespaces.mount("none", "/", "none", namespaces.MS_REC | namespaces.MS_PRIVATE)
         _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
-        _furnish_devices()
+        _mount_devices()
         for path in STATE_DIRS:
             namespaces.mount_empty(path)
         os.makedirs(NETNS_DIR, exist_ok=True)
@@ -89,7 +89,7 @@ def _lock_mounts() -> None:
         raise Forbidden("a user namespace of the node's own", error) from error
 
 
-def _furnish_devices() -> None:
+def _mount_devices() -> None:
     """Mount a /dev with harmless devices only: a read-only mount would not keep root from using others."""
     found = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
     namespaces.mount("tmpfs", "/dev", "tmpfs", data="mode=0755,size=64k")

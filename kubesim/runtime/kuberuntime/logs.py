@@ -1,4 +1,4 @@
-"""The pod log directory: the attempts of each container that have a log file.
+"""The pod log directory: its paths, and the attempts of each container that have a log file.
 
 A container without a runtime record continues its restart count from its log files, so the count survives the loss of
 records.
@@ -9,6 +9,9 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go calcRestartCountByLogD
 from __future__ import annotations
 
 from kubesim.api.pod import Pod
+from kubesim.runtime.kuberuntime.labels import POD_NAME, POD_NAMESPACE
+from kubesim.runtime.kuberuntime.naming import POD_LOGS_ROOT
+from kubesim.runtime.protocol import ContainerInfo
 
 
 class LogDirectory:
@@ -36,3 +39,9 @@ class LogDirectory:
 
     def pods(self) -> tuple[str, ...]:
         return tuple(self._newest)
+
+
+def log_path(info: ContainerInfo) -> str:
+    """The log file of a container, from the fields that the runtime reports."""
+    pod = f"{info.labels.get(POD_NAMESPACE, '')}_{info.labels.get(POD_NAME, '')}_{info.pod_uid}"
+    return f"{POD_LOGS_ROOT}/{pod}/{info.log_path}"

@@ -87,6 +87,23 @@ class RealPorts(Ports):
                 raise
         return self._node.socket(self.netns, listen=("0.0.0.0", listener.port))  # a machine without IPv6
 
+    async def dial(self, port: int) -> socket.socket:
+        """Connect inside the namespace, by IPv4 and then IPv6, as containerd does. Raises OSError."""
+        problem = OSError(errno.ECONNREFUSED, "")
+        for ipv6, host in ((False, "127.0.0.1"), (True, "::1")):
+            try:
+                made = self._node.socket(self.netns, ipv6=ipv6)
+            except OSError:
+                continue  # a machine without IPv6
+            try:
+                await asyncio.get_running_loop().sock_connect(made, (host, port))
+            except OSError as error:
+                made.close()
+                problem = problem if ipv6 else error
+            else:
+                return made
+        raise problem
+
     def close(self, listener: Listener) -> None:
         made = self._sockets.pop(listener, None)
         if made is not None:

@@ -438,10 +438,8 @@ class SimulatedRuntime(RuntimeListeners):
         return container
 
     async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]:
-        if pod_uid is None:
-            return [container.info for container in self._containers.values()]
-        known = self._by_pod.get(pod_uid)
-        return [self._containers[identifier].info for identifier in known[1]] if known else []
+        known = self._containers if pod_uid is None else self._by_pod.get(pod_uid, ({}, {}))[1]
+        return [self._containers[identifier].info for identifier in known]
 
     async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
         container = self._container(container_id)
@@ -482,10 +480,9 @@ class SimulatedRuntime(RuntimeListeners):
                 raise DeadlineExceeded(f"failed to exec in container: {text}")
             return ExecResult(128 + SIGKILL)  # all processes of a container end with it
         finally:
-            call.cancel()
-            ended.cancel()
-            if timer is not None:
-                timer.cancel()
+            for waiter in (call, ended, timer):
+                if waiter is not None:
+                    waiter.cancel()
 
     # -- images -------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME
 from kubesim.scenario.authoring.choices import choices, not_as_short_form
 from kubesim.scenario.authoring.descriptions import all_types, of_field, of_type
 from kubesim.scenario.language import strict
-from kubesim.scenario.language.document import Scenario, on_or_off
+from kubesim.scenario.language.document import Scenario, known_runtime, on_or_off
 from kubesim.scenario.language.durations import is_not_zero, read_duration, read_signed_duration
 from kubesim.scenario.language.nodes.device_items import is_extended_resource
 from kubesim.scenario.language.nodes.machine_items import is_sandbox_step
@@ -32,6 +32,7 @@ from kubesim.scenario.language.operations.names import known_operation, operatio
 from kubesim.scenario.language.sources.remote_source_items import one_or_several
 from kubesim.scenario.language.variation.matrix_items import Matrix, is_value_path, read_seeds
 from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
+from kubesim.scenario.runtimes.finding import runtime_names
 
 Schema = dict[str, Any]
 
@@ -94,6 +95,7 @@ _READERS: Mapping[Callable[..., Any], Callable[[Schema], Schema]] = {
         {"type": "number"}, rf"^([+-]?{_QUANTITY}|(100(\.0+)?|[0-9]{{1,2}}(\.[0-9]+)?)%)$"
     ),
     strict.is_taint: lambda own: _TAINT,
+    known_runtime: lambda own: {"enum": list(runtime_names())},  # of this machine
     known_operation: lambda own: {"anyOf": [{"enum": ["", *operation_names()]}, {"pattern": "[*?[]"}]},
 }
 # Fields whose values are complete Kubernetes objects.

@@ -16,7 +16,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject, ObjectMeta, OwnerReference
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.api.workloads.resource_claims import CLAIM, RESOURCE_SLICE, allocation_of, base_request
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.kubelet.cm.dra.health_info import DeviceHealthReport
 from kubesim.kubelet.cm.dra.plugin import (
@@ -27,6 +27,7 @@ from kubesim.kubelet.cm.dra.plugin import (
     DraRegistry,
     PreparedDevice,
 )
+from kubesim.scenario.language.document import NodeItem
 from kubesim.scenario.language.nodes.device_items import DraDriverItem
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -195,3 +196,13 @@ def _slice(driver: SimulatedDraDriver, owner: OwnerReference) -> ApiObject:
     }
     made = ApiObject(api_version="resource.k8s.io/v1", kind=RESOURCE_SLICE, metadata=metadata)
     return made.with_extra({"spec": spec})
+
+
+def dra_drivers(node: NodeItem, clock: LoopClock, randomness: Randomness, recorder: Recorder, find: Find) -> DraDrivers:
+    """The drivers of a node, which share their CDI devices."""
+    cdi: CdiDevices = {}
+    drivers = [
+        SimulatedDraDriver(item, node.name, clock, randomness.stream("dra", item.name), recorder, find, cdi)
+        for item in node.dra_drivers
+    ]
+    return DraDrivers(clock, drivers, cdi)

@@ -62,7 +62,7 @@ from kubesim.scenario.language.strict import (
 )
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
-from kubesim.scenario.runtimes.finding import BUNDLED, unknown_runtime
+from kubesim.scenario.runtimes.finding import unknown_runtime
 from kubesim.sources.modes import INCREMENTAL
 
 if TYPE_CHECKING:
@@ -200,8 +200,8 @@ def _invariants(value: Any) -> Any:
     return {} if value is True or value == "on" else value
 
 
-def _runtime(name: str) -> str:
-    if name not in BUNDLED and (problem := unknown_runtime(name)):
+def known_runtime(name: str) -> str:
+    if problem := unknown_runtime(name):
         raise PydanticCustomError("runtime", "{problem}", {"problem": problem})
     return name
 
@@ -211,7 +211,7 @@ class Spec(Strict):
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
     )
     sources: Sources = defaults()
-    runtime: Annotated[str, AfterValidator(_runtime)] = "simulated"
+    runtime: Annotated[str, AfterValidator(known_runtime)] = "simulated"
     cni: CniItem = defaults()
     cri: CriItem = defaults()
     profile: Annotated[Profile, BeforeValidator(_profile)] = Field(default=DEFAULT_PROFILE, validate_default=True)

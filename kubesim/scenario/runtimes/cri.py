@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kubesim.clock import LoopClock, go
+from kubesim.clock.wall import unique_name
 from kubesim.errors import KubesimError, UsageError
 from kubesim.runtime.cri.wire.endpoint import require_grpc, socket_path
 from kubesim.scenario.language.cri_items import DEFAULT_ENDPOINT
@@ -23,7 +23,7 @@ from kubesim.scenario.runtimes.plugin import NodeSetting, NodeSupplies, RuntimeP
 
 if TYPE_CHECKING:
     from kubesim.runtime.cri.client.connection import RuntimeIdentity
-    from kubesim.runtime.cri.client.log_following import LogFollower
+    from kubesim.runtime.cri.client.logs.following import LogFollower
     from kubesim.runtime.cri.client.runtime import CriRuntime
     from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
     from kubesim.scenario.language.document import Spec
@@ -51,7 +51,7 @@ class CriPlugin(RuntimePlugin):
         self._path = socket_path(self.endpoint, "--cri-endpoint")
         self._item = item
         self._machine = read_machine()
-        self.state = StateDirectory(item.state or os.path.join(states_directory(), secrets.token_hex(4)))
+        self.state = StateDirectory(item.state or os.path.join(states_directory(), unique_name(4)))
         self._identity: RuntimeIdentity | None = None
         self._calls: GrpcCalls | None = None
         self._followers: list[LogFollower] = []
@@ -65,12 +65,12 @@ class CriPlugin(RuntimePlugin):
         self._identity = await identify(self._held, self.endpoint)
 
     def node(self, setting: NodeSetting) -> NodeSupplies:
+        from kubesim.runtime.cri.client.files.volumes import RealVolumes
         from kubesim.runtime.cri.client.host import NodeHost
-        from kubesim.runtime.cri.client.log_files import RealLogDirectory, RealLogFiles
-        from kubesim.runtime.cri.client.log_following import LogFollower
+        from kubesim.runtime.cri.client.logs.following import LogFollower
+        from kubesim.runtime.cri.client.logs.log_files import RealLogDirectory, RealLogFiles
         from kubesim.runtime.cri.client.runtime import CriRuntime
         from kubesim.runtime.cri.client.signals import send_signal
-        from kubesim.runtime.cri.client.volumes import RealVolumes
         from kubesim.runtime.network.host_network import HostNetwork
 
         assert self._identity is not None

@@ -24,15 +24,17 @@ def installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUNDLED}
 
 
+def runtime_names() -> tuple[str, ...]:
+    return (*BUNDLED, *sorted(installed()))
+
+
 def unknown_runtime(name: str) -> str:
     """The problem with the name of a runtime; empty if there is none."""
     if name in BUNDLED:
         return ""
-    found = installed()
-    if name in found:
+    if name in BUNDLED or name in (names := runtime_names()):
         return ""
-    names = ", ".join((*BUNDLED, *sorted(found)))
-    return f"there is no runtime {name}: it is one of {names}; others come with a distribution that has the entry point"
+    return f"there is no runtime {name}: use one of {', '.join(names)}, or install a distribution that provides it"
 
 
 def is_in_the_node(name: str) -> bool:

@@ -1,9 +1,10 @@
-"""Runs with a plugin: their speed, their first moment, and what surrounds them in the event loop."""
+"""What of a run is real: its nodes or its runtime. Real containers determine the speed and the start of a run."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
@@ -13,8 +14,20 @@ from kubesim.errors import UsageError
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.runtimes.finding import is_in_the_node, made_plugin, plugin_class
 from kubesim.scenario.runtimes.plugin import RuntimePlugin
+from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
 
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
+
+
+@value_object
+class RealParts:
+    """The parts of a run that are real, if any."""
+
+    nodes: CniNodes | None = None  # of runtime cni
+    plugin: RuntimePlugin | None = None  # the runtime, if it is not a part of the simulated nodes
 
 
 def checked_plugin(spec: Spec, speed: float) -> RuntimePlugin | None:

@@ -34,7 +34,7 @@ from kubesim.shell.kernel.signals import (
 )
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream
 from kubesim.shell.kernel.terminal import PipedInput, Terminal
-from kubesim.shell.kernel.users import ROOT, User
+from kubesim.shell.kernel.users import EVERYTHING, ROOT, Permissions, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
     LARGEST_MEMORY,
@@ -304,6 +304,7 @@ class Kernel:
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
     user: User = ROOT
+    permissions: Permissions = EVERYTHING
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)

@@ -6,6 +6,7 @@ of other pods with a `ShellNetwork`.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from dataclasses import field
 from http import HTTPStatus
@@ -90,6 +91,10 @@ class Ports:
             raise AddressInUse(listener.port)
         self._listeners[listener.port] = listener
         return listener
+
+    async def dial(self, port: int) -> socket.socket | None:
+        """A connection to a port on loopback; None: only the listeners here can be reached. Raises OSError."""
+        return None
 
     def close(self, listener: Listener) -> None:
         if self._listeners.get(listener.port) is listener:

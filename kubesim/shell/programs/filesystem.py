@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from kubesim.shell.kernel.devices import absolute
 from kubesim.shell.kernel.files import IS_DIRECTORY, NOT_FOUND, File, FileFault
 from kubesim.shell.kernel.kernel import Process
+from kubesim.shell.kernel.users import NOT_PERMITTED
 from kubesim.shell.programs.options import ParsedOptions, parse_options
 from kubesim.shell.programs.registry import ProgramResult, quick
 
@@ -139,6 +140,9 @@ def _copy(process: Process, source: str, destination: str, recursive: bool) -> N
             _copy(process, child, posixpath.join(destination, name), recursive)
 
 
+_CALLS = {"chmod": ("chmod", "fchmodat"), "chown": ("chown", "fchownat")}
+
+
 @quick("chmod", "chown")
 def chmod(process: Process, argv: list[str]) -> ProgramResult:
     operands = [word for word in argv[1:] if word != "-R"]
@@ -147,6 +151,8 @@ def chmod(process: Process, argv: list[str]) -> ProgramResult:
         path = absolute(process, operand)
         if not process.kernel.files.exists(path):
             err += f"{argv[0]}: {operand}: {NOT_FOUND}\n"
+        elif not process.kernel.permissions.allow("", *_CALLS[argv[0]]):
+            err += f"{argv[0]}: {operand}: {NOT_PERMITTED}\n"
         elif argv[0] == "chmod" and (file := process.kernel.files.file(path)) is not None:
             file.executable = _sets_executable(operands[0])
     return ProgramResult(1 if err else 0, "", err)

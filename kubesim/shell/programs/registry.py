@@ -97,6 +97,9 @@ async def _execute(process: Process, argv: list[str]) -> int:
     name = program_name(argv[0])
     if name == "busybox" and len(argv) > 1:
         return await _execute(process, argv[1:])
+    if name in process.kernel.permissions.masked:
+        await process.complain(f"exec {argv[0]}: permission denied")
+        return 126
     if (function := QUICK.get(name)) is not None:
         result = function(process, argv)
         await emit(process, result)

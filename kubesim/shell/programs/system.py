@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from kubesim.shell.kernel.kernel import Process
 from kubesim.shell.kernel.signals import SIGNAL_NAMES, TERM, signal_number
+from kubesim.shell.kernel.users import NOT_PERMITTED
 from kubesim.shell.programs.options import number, parse_options
 from kubesim.shell.programs.registry import PROGRAMS, QUICK, ProgramResult, execute, is_known, program, quick
 
@@ -268,6 +269,11 @@ def hostname(process: Process, argv: list[str]) -> ProgramResult:
     if "-f" in argv or "-d" in argv:  # the first name in /etc/hosts is the fully qualified one
         full = (*kernel.hosts_entry(name)[1:2], name)[0]
         return ProgramResult(0, (full if "-f" in argv else full.partition(".")[2]) + "\n")
+    if argv[1:] and not argv[1].startswith("-"):
+        if not kernel.permissions.allow("SYS_ADMIN", "sethostname"):
+            return ProgramResult(1, "", f"hostname: sethostname: {NOT_PERMITTED}\n")
+        kernel.network.hostname = argv[1]
+        return ProgramResult()
     return ProgramResult(0, name + "\n")
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import VirtualLoop
 from kubesim.clock.garbage import collected_rarely
-from kubesim.clock.running import wind_up
+from kubesim.clock.loop.running import wind_up
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.golang.durations import parse_duration

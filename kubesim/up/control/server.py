@@ -20,6 +20,7 @@ from kubesim.clock.real_clock import RealClock
 from kubesim.errors import UsageError
 from kubesim.up.control.commands import ClockControls, parse_command
 
+JUMPS = 100_000.0  # the speed of a clock that may be advanced by days
 MAX_LINE = 4096
 MAX_CONNECTIONS = 32
 _PATIENCE = 10_000_000  # until the command is there

@@ -7,14 +7,13 @@ import socket
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from ssl import RAND_bytes
 from typing import TYPE_CHECKING, Protocol
 
 from kubesim.api.timestamps import MINUTE
 from kubesim.app import cni_nodes
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.interrupts import interrupts_postponed
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import chance_seed, wall_now
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
 from kubesim.runtime.cri.server.service import CriService
@@ -70,13 +69,13 @@ async def _serve(scenario: Scenario, settings: ServeSettings, sinks: Sequence[Si
     recorder = Recorder(clock)
     for sink in sinks:
         recorder.add(sink)
-    seed = int.from_bytes(RAND_bytes(6), "big") if settings.seed is None else settings.seed
+    seed = chance_seed() if settings.seed is None else settings.seed
     async with TaskSet() as tasks:
         end_on_internal_errors(tasks)
         parts = ServedParts(clock, Randomness(seed), recorder, tasks, "" if real else settings.first_ip, real)
         maker = NodeMaker(scenario.spec, parts)
         node, interceptor = maker.node()
-        tokens = Randomness(int.from_bytes(RAND_bytes(16), "big")).stream("tokens")
+        tokens = Randomness(chance_seed()).stream("tokens")
         service = CriService(node, StreamRequests(clock, tokens), maker.amounts)
         server = GrpcServer(service, settings.path, [FaultService(interceptor).handler()])
         with clock.listening(), unix_socket(settings.path):

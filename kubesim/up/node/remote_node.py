@@ -7,7 +7,7 @@ API server -> ApiServerSource -> PodCopies -> the store -> mux, sync loop, worke
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kubesim.api.meta import ApiObject
 from kubesim.clock import LoopClock, Randomness
@@ -23,6 +23,7 @@ from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
+from kubesim.up.kubelet.endpoints import Endpoint
 from kubesim.up.node.client import RemoteClient, new_body, request
 from kubesim.up.node.mirror import PodCopies
 
@@ -34,10 +35,18 @@ class RemoteNodes:
 
     lessons: RealContainers | None = None
 
-    def __init__(self, transport: Transport, clock: RealClock, tasks: TaskSet, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        clock: RealClock,
+        tasks: TaskSet,
+        report: Callable[[str], None],
+        endpoints: Mapping[str, Endpoint],
+    ) -> None:
         self.sources: dict[str, ApiServerSource] = {}  # of running kubelets, by node
-        self._transport = transport
-        self._clock = clock
+        self.endpoints = endpoints
+        self.transport = transport
+        self.clock = clock
         self._tasks = tasks
         self._report = report
 
@@ -53,13 +62,17 @@ class RemoteNodes:
     def known_answers(self) -> KnownAnswer | None:
         return None
 
+    def endpoint(self, name: str) -> tuple[str, int] | None:
+        found = self.endpoints.get(name)
+        return None if found is None else (found.address, found.port)
+
     def source(
         self, name: str, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream,
         own: Source,
     ) -> Source:  # fmt: skip
         copies = PodCopies(store, config.updates, own.start)
         chance = Randomness(clock.now()).stream("node", name)
-        remote = ApiServerSource(self._clock, tasks, recorder, copies, self._transport, name, chance)
+        remote = ApiServerSource(self.clock, tasks, recorder, copies, self.transport, name, chance)
         self.sources[name] = remote
         return _Both(remote, own, lambda: self.sources.pop(name, None))
 
@@ -67,14 +80,14 @@ class RemoteNodes:
         self, name: str, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection,
         recorder: Recorder,
     ) -> MemoryClient:  # fmt: skip
-        return RemoteClient(clock, store, connection, self._transport)
+        return RemoteClient(clock, store, connection, self.transport)
 
     def renewed_lease(self, name: str, recorder: Recorder, lease: Callable[[], ApiObject]) -> None:
         self._tasks.start(f"lease of {name}", self._write_lease(name, lease()))
 
     async def _write_lease(self, name: str, lease: ApiObject) -> None:
         try:
-            await write_lease(self._transport, name, lease)
+            await write_lease(self.transport, name, lease)
         except ApiError as error:
             self._report(f"the lease of {name} is not renewed: {error}")
 

@@ -21,12 +21,17 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, UsageError
 from kubesim.scenario.language.document import Scenario
 from kubesim.trace import Sink
-from kubesim.up.control.server import controlled
-from kubesim.up.node.client import new_body, request
+from kubesim.up.control.server import JUMPS, controlled
+from kubesim.up.identity import make_identity
+from kubesim.up.kubelet.access import KubeletAccess, access_settings
+from kubesim.up.kubelet.endpoints import open_endpoints
+from kubesim.up.kubelet.server import KubeletServer
+from kubesim.up.node.client import STRATEGIC, new_body, request
 from kubesim.up.node.holding import HoldingTransport
 from kubesim.up.node.mirror import KINDS, follow
 from kubesim.up.node.remote_node import RemoteNodes
 from kubesim.up.node.settling import settle
+from kubesim.up.node.status_patch import changes
 from kubesim.values import value_object
 
 SIMULATED = "kubesim.dev/simulated"  # annotation of nodes that kubesim registered
@@ -46,6 +51,13 @@ class NodeSettings:
     seed: int = 0
     allow_real_nodes: bool = False
     control: Path | None = None  # a Unix socket for commands about the clock
+    kubelet_listen: str = ""  # the address of the kubelets; empty: one of its own for each on loopback; or off
+    allow_remote: bool = False
+
+    @property
+    def fastest(self) -> float:
+        """The limits of connections that asyncio counts in virtual time are for this speed."""
+        return self.speed if self.control is None else max(self.speed, JUMPS)
 
 
 def run_nodes(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink] = ()) -> None:
@@ -63,25 +75,51 @@ async def _run(scenario: Scenario, settings: NodeSettings, sinks: Sequence[Sink]
             raise_failures_of_callbacks(tasks)
             names = [node.name for node in scenario.spec.nodes]
             known = await _known_nodes(transport, names, settings)
-            live = RemoteNodes(transport, clock, tasks, settings.report)
-            simulation = Simulation(scenario, settings.seed, tasks, sinks, live=live, start=wall_now())
-            for name in names:
-                await _register(transport, simulation, name, name in known)
-            chance = Randomness(simulation.clock.now())
-            for kind in ("Node", *KINDS):
-                stream = chance.stream("copies", kind)
-                copies = follow(kind, clock, transport, stream, simulation.store, settings.report)
-                tasks.start(f"copies of {kind}", copies.run())
-            simulation.begin_attached(settings.speed)
-            try:
-                known_to_all = partial(settle, transport, clock, live.sources)
-                async with controlled(settings.control, simulation.clock, known_to_all):
-                    settings.ready()
-                    await tasks.run_until(_wait(clock, settings))
-            finally:
-                await simulation.close()
+            with open_endpoints(settings.kubelet_listen, names, allowed=settings.allow_remote) as endpoints:
+                values = scenario.spec.kubelet_configuration.values
+                access = KubeletAccess(await access_settings(values, transport), transport, clock)
+                live = RemoteNodes(transport, clock, tasks, settings.report, endpoints)
+                simulation = Simulation(scenario, settings.seed, tasks, sinks, live=live, start=wall_now())
+                for name in names:
+                    await _register(transport, simulation, name, name in known)
+                await _simulate(simulation, settings, tasks, live, access)
     finally:
         await server.close()
+
+
+async def _simulate(
+    simulation: Simulation, settings: NodeSettings, tasks: TaskSet, live: RemoteNodes, access: KubeletAccess
+) -> None:
+    """Run the registered nodes to the end."""
+    clock, transport, chance = live.clock, live.transport, Randomness(simulation.clock.now())
+    for kind in ("Node", *KINDS):
+        stream = chance.stream("copies", kind)
+        copies = follow(kind, clock, transport, stream, simulation.store, settings.report)
+        tasks.start(f"copies of {kind}", copies.run())
+    simulation.begin_attached(settings.speed)
+    kubelets = await _serve_kubelets(simulation, settings.fastest, live, access)
+    try:
+        known_to_all = partial(settle, transport, clock, live.sources)
+        async with controlled(settings.control, simulation.clock, known_to_all):
+            settings.ready()
+            await tasks.run_until(_wait(clock, settings))
+    finally:
+        for kubelet in kubelets:
+            await kubelet.close()
+        await simulation.close()
+
+
+async def _serve_kubelets(
+    simulation: Simulation, speed: float, live: RemoteNodes, access: KubeletAccess
+) -> list[KubeletServer]:
+    """Start the server of each kubelet that has an endpoint. Raises UsageError."""
+    servers: list[KubeletServer] = []
+    if live.endpoints:
+        identity = make_identity(sorted({each.address for each in live.endpoints.values()}))
+        for name, endpoint in live.endpoints.items():
+            servers.append(server := KubeletServer(simulation, name, live.clock, access))
+            await server.start(endpoint, identity.server_tls, speed)
+    return servers
 
 
 async def _wait(clock: RealClock, settings: NodeSettings) -> None:
@@ -114,9 +152,14 @@ async def _known_nodes(transport: Transport, names: Sequence[str], settings: Nod
 async def _register(transport: Transport, simulation: Simulation, name: str, known: bool) -> None:
     """Create the Node, or take over that of an earlier run."""
     node = simulation.store.get("Node", "", name)
+    assert isinstance(node, Node)
     try:
         if known:
-            value = await request(transport, "get", f"/api/v1/nodes/{name}")
+            path = f"/api/v1/nodes/{name}"
+            value = await request(transport, "get", path)
+            wanted = {key: node.status.to_json().get(key) for key in ("addresses", "daemonEndpoints")}
+            if patch := changes({key: (value.get("status") or {}).get(key) for key in wanted}, wanted):
+                value = await request(transport, "patch", f"{path}/status", {"status": patch}, STRATEGIC)
         else:
             body = new_body(node)
             body["metadata"].setdefault("annotations", {})[SIMULATED] = "true"

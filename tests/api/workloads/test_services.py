@@ -33,7 +33,7 @@ def complaint(**spec: Any) -> str:
     return str(refused.value).removeprefix('Service "s" is invalid: ')
 
 
-def test_defaults() -> None:
+def test_defaults_of_a_service() -> None:
     spec = created(selector={"a": "b"}, ports=PORTS)
     address = spec.pop("clusterIP")
     assert address.startswith("10.")

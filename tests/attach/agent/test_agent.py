@@ -1,4 +1,4 @@
-"""The attached agent: our kubelet takes the pods of a live node over HTTP, lives with them, and writes nothing."""
+"""The attached agent: its kubelet runs the pods of a live node, read over HTTP, and writes nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_created_pod_goes_through_sources_loop_and_workers() -> None:
         assert any(isinstance(r, ApiWrite) and r.resource == "pods/status" for r in records)
         assert any(isinstance(r, EventRecorded) and r.reason == "Started" for r in records)
         assert any(isinstance(r, ApiWrite) and r.resource == "leases" for r in stage.trace.records)
-        # The real pod is as its own kubelet left it.
+        # The real pod still has the state that its own kubelet wrote.
         assert stage.real.pod("web").status.phase == "Pending"
         assert stage.real.store.list("Event") == []
 
@@ -61,7 +61,7 @@ def test_a_patched_pod_is_updated_and_a_deleted_one_ends() -> None:
         stage.real.status("web", "Running", {"state": stage.real.ended(0, 5)})
         await stage.sleep(5)
         assert stage.ours("web") is None
-        assert stage.verdict("web").standing == "ahead"  # the real one is still being deleted
+        assert stage.verdict("web").relation == "ahead"  # the real pod is still being deleted
         assert stage.real.pod("web").metadata.deletion_timestamp is not None
         deletes = [r for r in stage.trace.records if isinstance(r, ApiWrite) and r.verb == "delete"]
         assert [record.uid for record in deletes] == [pod.metadata.uid]
@@ -72,7 +72,7 @@ def test_a_patched_pod_is_updated_and_a_deleted_one_ends() -> None:
     assert only_reads(attached(play))
 
 
-def test_containers_end_as_the_real_ones_do() -> None:
+def test_containers_exit_like_the_real_ones() -> None:
     async def play(stage: Attached) -> None:
         real = stage.real
         real.create("job", restartPolicy="Never")
@@ -87,7 +87,7 @@ def test_containers_end_as_the_real_ones_do() -> None:
         assert ours.status.phase == "Failed"
         ended = states(stage, "job")["main"]["terminated"]
         assert (ended["exitCode"], ended["reason"]) == (7, "Error")
-        assert stage.verdict("job").standing == "same"
+        assert stage.verdict("job").relation == "same"
 
     assert only_reads(attached(play))
 
@@ -111,12 +111,12 @@ def test_a_restarted_container_is_restarted() -> None:
         assert status.state.running is not None
         assert status.last_state.terminated is not None
         assert status.last_state.terminated.exit_code == 3
-        assert stage.verdict("crash").standing == "same"
+        assert stage.verdict("crash").relation == "same"
 
     assert only_reads(attached(play))
 
 
-def test_pods_that_run_already_are_started_and_finished_ones_stay_finished() -> None:
+def test_running_pods_are_started_and_finished_pods_stay_finished() -> None:
     def before(real: RealNode) -> None:
         for name in ("web", "done"):
             real.create(name, restartPolicy="Never" if name == "done" else "Always")
@@ -125,15 +125,15 @@ def test_pods_that_run_already_are_started_and_finished_ones_stay_finished() -> 
 
     async def play(stage: Attached) -> None:
         await stage.sleep(10)
-        assert stage.verdict("web").standing == "same"
-        assert stage.verdict("done").standing == "same"
+        assert stage.verdict("web").relation == "same"
+        assert stage.verdict("done").relation == "same"
         started = [r.pod for r in stage.trace.records if isinstance(r, EventRecorded) and r.reason == "Started"]
         assert started == ["default/web"]
 
     assert only_reads(attached(play, before))
 
 
-def test_probes_answer_as_the_real_ones_did() -> None:
+def test_probes_return_the_results_of_the_real_ones() -> None:
     probe = {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1, "failureThreshold": 1}
     container = {"readinessProbe": probe, "startupProbe": probe, "livenessProbe": probe}
 
@@ -168,7 +168,7 @@ def test_without_learning_containers_run_their_command_lines() -> None:
     assert only_reads(attached(play, learn=False))
 
 
-def test_a_pod_waits_for_its_secret_here_too() -> None:
+def test_a_pod_waits_for_its_secret_in_the_agent() -> None:
     reference = {"secretKeyRef": {"name": "token", "key": "t"}}
     container = {"env": [{"name": "T", "valueFrom": reference}]}
 
@@ -178,34 +178,34 @@ def test_a_pod_waits_for_its_secret_here_too() -> None:
         real.status("web", "Pending", {"state": {"waiting": {"reason": "CreateContainerConfigError"}}})
         await stage.sleep(30)
         assert states(stage, "web")["main"]["waiting"]["reason"] == "CreateContainerConfigError"
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         value = {"metadata": {"name": "token"}, "stringData": {"t": "s3cret"}}
         create(real.store, Target(RESOURCES["Secret"], "default"), value)
         await stage.sleep(30)
         real.runs("web")
         await stage.sleep(5)
         assert "running" in states(stage, "web")["main"]
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         assert "s3cret" not in repr([record.to_json() for record in stage.trace.records])
 
     assert only_reads(attached(play, references=True))
 
 
-def test_an_image_that_the_node_cannot_pull_cannot_be_pulled_here() -> None:
+def test_an_image_that_the_node_cannot_pull_fails_in_the_agent() -> None:
     async def play(stage: Attached) -> None:
         stage.real.create("web", container={"image": "registry.local/none"})
         stage.real.status("web", "Pending", {"state": {"waiting": {"reason": "ImagePullBackOff"}}})
         await stage.sleep(20)
         assert states(stage, "web")["main"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff")
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         stage.real.runs("web")
         await stage.sleep(40)
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
 
     assert only_reads(attached(play))
 
 
-def test_a_pod_waits_for_its_claim_here_too() -> None:
+def test_a_pod_waits_for_its_claim_in_the_agent() -> None:
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     container = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
 
@@ -219,7 +219,7 @@ def test_a_pod_waits_for_its_claim_here_too() -> None:
     assert ("GET", "/api/v1/namespaces/default/persistentvolumeclaims/data") in asked
 
 
-def test_without_references_everything_that_a_pod_names_is_there() -> None:
+def test_without_references_every_referenced_object_exists() -> None:
     volumes = [
         {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
         {"name": "settings", "configMap": {"name": "settings", "items": [{"key": "a", "path": "a"}]}},

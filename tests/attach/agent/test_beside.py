@@ -1,4 +1,4 @@
-"""The agent beside a kubelet that plays a scenario: it comes to the same, and no difference is certain."""
+"""The agent and a kubelet that runs a scenario end in the same state, and no difference is certain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.sources.faulty_api import DirectTransport
 
 
 def verdicts(name: str) -> list[dict[str, PodVerdict]]:
-    """Of each second, by pod."""
+    """The states of the pods at each second."""
     seen: list[dict[str, PodVerdict]] = []
 
     async def main() -> None:
@@ -51,15 +51,15 @@ def verdicts(name: str) -> list[dict[str, PodVerdict]]:
 @pytest.mark.parametrize(
     "name", ["hello-pod", "init-containers", "job", "crashloop", "graceful-delete", "grpc-probe", "resize"]
 )
-def test_the_agent_comes_to_the_same_as_the_kubelet_beside_it(name: str) -> None:
+def test_the_agent_reaches_the_state_of_the_kubelet(name: str) -> None:
     seen = verdicts(name)
-    standings = [(pod, verdict.standing) for sample in seen for pod, verdict in sample.items()]
-    assert {pod for pod, _ in standings} == {pod for pod, standing in standings if standing == "same"} != set()
-    assert not [pod for pod, standing in standings if standing == "different"]
-    assert sum(standing == "same" for _, standing in standings) > len(standings) / 2
+    standings = [(pod, verdict.relation) for sample in seen for pod, verdict in sample.items()]
+    assert {pod for pod, _ in standings} == {pod for pod, relation in standings if relation == "same"} != set()
+    assert not [pod for pod, relation in standings if relation == "different"]
+    assert sum(relation == "same" for _, relation in standings) > len(standings) / 2
 
 
-def test_evicted_pods_are_different_but_not_certainly() -> None:
+def test_differences_of_evicted_pods_are_not_certain() -> None:
     found = {verdict for sample in verdicts("memory-pressure") for verdict in sample.values()}
-    assert any(verdict.standing == "different" and "Evicted" in verdict.detail for verdict in found)
+    assert any(verdict.relation == "different" and "Evicted" in verdict.detail for verdict in found)
     assert not any(verdict.certain for verdict in found)

@@ -1,4 +1,4 @@
-"""A live pod that changes: the attached agent carries the change out as the real kubelet does."""
+"""A live pod that changes: the attached agent applies the change like the real kubelet."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_resize_is_carried_out_without_a_restart() -> None:
     assert statuses[1].restart_count == 0
 
 
-def test_an_ephemeral_container_runs_here_too() -> None:
+def test_an_ephemeral_container_runs_in_the_agent() -> None:
     debugger = Container.from_json({"name": "debug", "image": "busybox", "command": ["sleep", "100"]})
     _, after, _ = change({}, ephemeral_containers=(debugger,))
     assert after.status.ephemeral_container_statuses[0].state.running is not None
@@ -68,7 +68,7 @@ def test_a_deadline_that_is_set_later_ends_the_pod() -> None:
     assert (after.status.phase, after.status.reason) == ("Failed", "DeadlineExceeded")
 
 
-def test_another_pod_of_the_same_name_takes_its_place() -> None:
+def test_another_pod_of_the_same_name_replaces_it() -> None:
     async def play(stage: Attached) -> None:
         stage.real.create("web")
         await stage.sleep(10)

@@ -1,4 +1,4 @@
-"""Stand-ins for what pods refer to: which keys they have."""
+"""Stand-ins for the objects that pods refer to: which keys they have."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_metadata_lists_the_keys_by_their_field_manager(fields: list[Any], keys:
     assert data_keys({"managedFields": [{"fieldsV1": field} for field in fields]}) == keys
 
 
-def test_a_stand_in_has_the_keys_that_were_found_or_else_those_that_pods_name() -> None:
+def test_a_stand_in_has_the_real_keys_or_else_those_that_pods_name() -> None:
     store = Store(lambda: 0, lambda: "u")
     found = {KEY: True}
     objects = PlaceholderObjects(store, found)
     env = [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "t"}}}]
-    objects.saw(pod(waiting(""), spec={"containers": [{"name": "main", "image": "x", "env": env}]}))
+    objects.pod_updated(pod(waiting(""), spec={"containers": [{"name": "main", "image": "x", "env": env}]}))
     assert store.get(*KEY).extra["data"] == {"t": ""}
     objects.real_keys[KEY] = frozenset({"other"})
     objects.found_changed()
@@ -44,13 +44,13 @@ def test_a_stand_in_has_the_keys_that_were_found_or_else_those_that_pods_name() 
     assert store.find(*KEY) is None
 
 
-def test_a_claim_that_was_found_is_bound() -> None:
+def test_an_existing_claim_is_bound() -> None:
     store = Store(lambda: 0, lambda: "u")
     found = {(CLAIM, "shop", "data"): False}
     objects = PlaceholderObjects(store, found)
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     subject = pod(waiting(""), spec={"containers": [{"name": "main", "image": "x"}], "volumes": [volume]})
-    objects.saw(subject)
+    objects.pod_updated(subject)
     with pytest.raises(VolumeError, match="failed to fetch PVC"):
         create_volume_spec(volume, subject, ["data"], [], store.get)
     found[CLAIM, "shop", "data"] = True

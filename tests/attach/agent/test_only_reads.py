@@ -19,7 +19,7 @@ STATIC = {
 MIRROR = "etcd-node-a"
 
 
-def test_a_mirror_pod_is_only_a_would_write() -> None:
+def test_a_mirror_pod_is_recorded_as_a_suppressed_write() -> None:
     async def play(stage: Attached) -> None:
         await stage.sleep(5)
         stage.simulation.world.write_static_pod_everywhere("etcd.yaml", STATIC)
@@ -52,7 +52,7 @@ def test_a_kubelet_that_patches_and_deletes_sends_only_reads() -> None:
 
 @pytest.mark.parametrize("verb", ["create", "update", "patch", "delete", "deletecollection"])
 def test_the_transport_of_the_agent_refuses_to_write(verb: Verb) -> None:
-    """Also if a part of the kubelet got hold of it."""
+    """Writes are refused even if a part of the kubelet gets this transport."""
 
     async def play(stage: Attached) -> None:
         with pytest.raises(ReadOnlyError):

@@ -1,4 +1,4 @@
-"""Programs outside of kubesim follow a node by `kubesim.attach.agent.Agent`: the name and its parameters stay."""
+"""Other programs import `kubesim.attach.agent.Agent`: its name and parameters are stable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kubesim.attach.agent import Agent
 from kubesim.attach.watch.node_follower import NodeFollower
 
 
-def test_the_agent_is_the_part_that_follows_a_node() -> None:
+def test_the_public_name_is_the_follower_of_a_node() -> None:
     assert Agent is NodeFollower
     assert list(inspect.signature(Agent).parameters)[:4] == ["clock", "transport", "node_name", "viewer"]
     assert list(inspect.signature(Agent.start).parameters) == ["self", "tasks", "chance"]

@@ -1,4 +1,4 @@
-"""`explain`, case by case: every state of a pod that people ask about has an answer, with its rule, time and remedy."""
+"""`explain`, case by case: each state of a pod has an explanation with its rule, time and remedy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ REASONS = (
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_every_waiting_reason_has_an_answer(reason: str) -> None:
+def test_every_waiting_reason_is_explained(reason: str) -> None:
     last = end(1) if reason == "CrashLoopBackOff" else None
     found = cause(pod(waiting(reason, "the message", last)))
     assert found.code in (reason or "ContainerCreating", "Restarting")
@@ -79,37 +79,37 @@ def test_every_waiting_reason_has_an_answer(reason: str) -> None:
 # -- crashes --------------------------------------------------------------------------------------------------------
 
 
-def test_a_crash_loop_shows_the_next_restart_and_the_amnesty() -> None:
+def test_a_crash_loop_shows_the_next_restart_and_the_expiry_of_the_back_off() -> None:
     message = "back-off 40s restarting failed container=main pod=web_shop(u1)"
     found = cause(pod(waiting("CrashLoopBackOff", message, end(1, finished=10), restarts=3)))
     assert "exited with 1" in found.says
     assert "40s" in found.says
-    # 40 s after an exit 10 s ago; the worker may be late by half of the whole wait, and of a second that was cut.
+    # 40 s after an exit 10 s ago. The worker may be late by half of the whole wait, and times are cut to whole seconds.
     assert in_seconds(step(found, "started").window) == (30, 51.5)
     assert "1m20s" in step(found, "exited").what
     assert "amnesty" in step(found, "exited").what
 
 
-def test_a_long_back_off_is_looked_at_every_60_to_90_s() -> None:
+def test_a_pod_in_a_long_back_off_is_synced_every_60_to_90_s() -> None:
     message = "back-off 5m0s restarting failed container=main pod=web_shop(u1)"
     found = cause(pod(waiting("CrashLoopBackOff", message, end(1, finished=0), restarts=9)))
     earliest, latest = in_seconds(step(found, "started").window)
     assert (earliest, latest) == (300, 331)
 
 
-def test_a_back_off_that_nobody_shows_is_said_to_be_the_most() -> None:
+def test_an_unreported_back_off_is_described_by_its_maximum() -> None:
     found = cause(pod(terminated(1, restarts=2), status={"phase": "Running"}))
     assert "back-off of at most 20s" in found.says
     assert any("the most that this restartCount allows" in text for text in found.unseen)
 
 
-def test_a_first_crash_is_answered_immediately() -> None:
+def test_a_first_crash_is_restarted_immediately() -> None:
     found = cause(pod(terminated(1), status={"phase": "Running"}))
     assert found.code == "Restarting"
     assert in_seconds(step(found, "started").window) == (-5, 0)
 
 
-def test_a_crash_after_more_than_ten_minutes_is_forgiven() -> None:
+def test_the_back_off_expires_after_more_than_ten_minutes() -> None:
     long_run = terminated(1, restarts=5)
     long_run["state"]["terminated"]["startedAt"] = ago(700)
     assert cause(pod(long_run, status={"phase": "Running"})).code == "Restarting"
@@ -122,7 +122,7 @@ def test_out_of_memory_shows_the_limit() -> None:
     assert any("64Mi" in remedy for remedy in found.remedies)
 
 
-def test_a_container_that_ran_after_crashes_shows_when_they_are_forgotten() -> None:
+def test_a_container_that_ran_after_crashes_shows_when_its_back_off_expires() -> None:
     found = reported(pod(running(since=60, restarts=4))).causes[1]
     assert found.code == "Restarted"
     assert any("a crash in the next 540 s waits up to 1m20s" in fact.value for fact in found.facts)
@@ -137,7 +137,7 @@ def test_the_next_pull_is_reported_from_the_events() -> None:
     assert any("does not respond" in remedy for remedy in found.remedies)
 
 
-def test_without_events_the_next_pull_is_not_guessed() -> None:
+def test_without_events_the_next_pull_is_not_predicted() -> None:
     found = cause(pod(waiting("ImagePullBackOff")))
     assert step(found, "waits").window is None
     assert found.unseen
@@ -168,7 +168,7 @@ def test_network_errors_in_events(reason: str, message: str, remedy: str) -> Non
     assert step(found, "waits").window is not None
 
 
-def test_a_complaint_that_is_over_is_not_repeated() -> None:
+def test_an_error_that_has_ended_is_not_repeated() -> None:
     failed = event("FailedMount", "no", 50)
     assert cause(pod(running()), failed).code == "Running"
 
@@ -178,7 +178,7 @@ def test_a_complaint_that_is_over_is_not_repeated() -> None:
 INIT = {"initContainers": [{"name": "first", "image": "x"}, {"name": "side", "image": "x", "restartPolicy": "Always"}]}
 
 
-def test_init_containers_in_turn() -> None:
+def test_init_containers_run_in_sequence() -> None:
     init = [running(name="first", ready=False), waiting("PodInitializing", name="side")]
     found = cause(pod(waiting("PodInitializing"), spec=INIT, init=init, initialized=False))
     assert found.code == "Initializing"
@@ -186,7 +186,7 @@ def test_init_containers_in_turn() -> None:
     assert "sidecar side starts" in step(found, "exited").what
 
 
-def test_a_sidecar_that_does_not_start_holds_the_pod() -> None:
+def test_a_sidecar_that_does_not_start_blocks_the_pod() -> None:
     probe = {"startupProbe": {"exec": {"command": ["x"]}, "periodSeconds": 5, "failureThreshold": 3}}
     spec = {"initContainers": [INIT["initContainers"][0], {**INIT["initContainers"][1], **probe}]}
     init = [terminated(0, name="first"), running(name="side", ready=False, started=False)]
@@ -215,7 +215,7 @@ def test_a_failing_readiness_probe() -> None:
     assert any("503" in fact.value for fact in found.facts)
 
 
-def test_before_the_initial_delay_nothing_is_probed() -> None:
+def test_no_probe_runs_before_the_initial_delay() -> None:
     found = cause(pod(running(since=5, ready=False), spec=probed(initialDelaySeconds=30)))
     assert "not probed yet" in found.says
     assert in_seconds(step(found, "container-ready").window) == (25, None)
@@ -267,26 +267,26 @@ def test_completed_and_failed() -> None:
 def test_a_job_whose_container_ended_is_finishing() -> None:
     statement = reported(pod(terminated(0), spec={"restartPolicy": "Never"}, status={"phase": "Running"}))
     assert statement.stage == "finishing"
-    assert step(statement.causes[0], "ended").firm
+    assert step(statement.causes[0], "ended").certain
 
 
 # -- deletion -------------------------------------------------------------------------------------------------------
 
 
-def test_within_the_grace_the_kill_is_reported() -> None:
+def test_within_the_grace_period_the_kill_is_predicted() -> None:
     subject = pod(running(), metadata=DELETED, status={"observedGeneration": 2})
     found = cause(subject, event("Killing", "Stopping container main", 8, container="main"))
     assert found.code == "GracePeriod"
     assert in_seconds(step(found, "ended").window) == (-8, 23)
 
 
-def test_past_the_grace_it_is_overdue() -> None:
+def test_past_the_grace_period_it_is_overdue() -> None:
     old = {"deletionTimestamp": ago(600), "deletionGracePeriodSeconds": 30, "generation": 2}
     found = cause(pod(running(since=900), metadata=old, status={"observedGeneration": 2}))
     assert found.code == "TerminationOverdue"
 
 
-def test_a_deletion_that_the_kubelet_has_not_seen() -> None:
+def test_a_deletion_that_the_kubelet_has_not_processed() -> None:
     assert cause(pod(running(), metadata=DELETED, status={"observedGeneration": 1})).code == "DeletionNotSeen"
 
 
@@ -304,27 +304,27 @@ def test_volumes_that_are_not_unmounted() -> None:
     assert "data" in found.says
 
 
-def test_a_node_that_is_gone_or_silent() -> None:
+def test_a_missing_node_and_a_silent_node() -> None:
     subject = pod(running(), metadata=DELETED)
     assert cause(subject, node_gone=True).code == "NodeGone"
     assert cause(subject, node=node("Unknown", "Kubelet stopped posting node status.")).code == "NodeUnreachable"
     assert cause(pod(running()), node=node("True")).code == "Running"
 
 
-def test_a_mirror_pod_that_somebody_deletes() -> None:
+def test_a_deleted_mirror_pod() -> None:
     found = cause(pod(running(), metadata={**MIRROR, **DELETED}))
     assert found.code == "MirrorPod"
     assert any("manifest" in remedy for remedy in found.remedies)
 
 
-def test_a_mirror_pod_says_that_it_is_one() -> None:
+def test_a_mirror_pod_is_named_as_such() -> None:
     assert "static pod" in cause(pod(running(), metadata=MIRROR)).says
 
 
 # -- before a node, resize, deadline -----------------------------------------------------------------------------------
 
 
-def test_before_a_node() -> None:
+def test_a_pod_without_a_node() -> None:
     refused = {
         "type": "PodScheduled",
         "status": "False",
@@ -354,7 +354,7 @@ def test_resize_states(kind: str, reason: str, code: str) -> None:
     assert cause(subject).code == code
 
 
-def test_a_change_that_the_kubelet_has_not_seen() -> None:
+def test_a_change_that_the_kubelet_has_not_processed() -> None:
     subject = pod(running(), metadata={"generation": 3}, status={"observedGeneration": 2})
     assert cause(subject).code == "NotObserved"
 
@@ -377,14 +377,14 @@ def test_the_page_has_all_parts() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_the_same_for_machines() -> None:
+def test_the_same_as_json() -> None:
     value = as_json(reported(pod(terminated(1), status={"phase": "Running"})))
     assert value["pod"] == {"namespace": "shop", "name": "web", "uid": "u1", "node": "n1"}
     assert value["causes"][0]["next"][0]["change"] == "started"
     assert value["causes"][0]["next"][0]["notBefore"] == ago(5)
 
 
-def test_a_pod_with_nothing_in_it_is_explained() -> None:
+def test_an_empty_pod_is_explained() -> None:
     from kubesim.attach.explain.explain import explain
 
     assert explain(Observation(Pod(), NOW)).causes

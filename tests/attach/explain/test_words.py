@@ -1,4 +1,4 @@
-"""Sentences that help: evictions, restarts, missing objects, nodes that do not exist, old kubelets, deadlines."""
+"""Texts of explanations: evictions, restarts, missing objects, missing nodes, old kubelets, deadlines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def old_kubelet(*statuses: dict[str, Any], **more: Any) -> Pod:
 # -- evictions ------------------------------------------------------------------------------------------------------
 
 
-def test_an_eviction_is_explained_although_the_phase_says_succeeded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_eviction_is_explained_although_the_phase_is_succeeded(capsys: pytest.CaptureFixture[str]) -> None:
     """Recorded: the program exits with 0 on SIGTERM, and the status has neither reason nor message."""
     files = [str(CASES / "evicted-succeeded.json"), "--events", str(CASES / "evicted-succeeded-events.json")]
     assert main(["explain", *files, "-o", "json"]) == 0
@@ -44,27 +44,27 @@ def test_an_eviction_is_explained_although_the_phase_says_succeeded(capsys: pyte
     assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "StoppedByKubelet"
 
 
-def test_an_eviction_by_another_client_is_not_the_kubelets() -> None:
+def test_an_eviction_by_another_client_is_not_attributed_to_the_kubelet() -> None:
     given = event("Evicted", "Evicted pod").to_json() | {"reportingComponent": "karpenter"}
     done = pod(status={"phase": "Succeeded"}, spec={"restartPolicy": "Never"})
     assert cause(done, Event.from_json(given)).code == "Completed"
     assert cause(done, event("Evicted", "The node was low on resource: memory.")).code == "Evicted"
 
 
-def test_a_pod_that_is_being_evicted_promises_no_restart() -> None:
+def test_a_pod_that_is_being_evicted_has_no_next_restart() -> None:
     evicts = event("Evicted", "The node was low on resource: memory. ", seconds_ago=3)
     for subject in (pod(running()), pod(waiting("CrashLoopBackOff", "", end(137), restarts=2))):
         statement = reported(subject, evicts)
         assert [one.code for one in statement.causes] == ["Evicted"]
         assert statement.summary == "The kubelet is evicting the pod: The node was low on resource: memory."
-        assert not any(step.firm for step in statement.steps)
+        assert not any(step.certain for step in statement.steps)
     assert cause(pod(running(since=1)), evicts).code == "Running"
 
 
 # -- restarts -------------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_with_many_restarts_that_runs_now_says_so() -> None:
+def test_a_running_pod_with_many_restarts_shows_their_number() -> None:
     since = running(since=20, restarts=18) | {"lastState": {"terminated": end(137, finished=21, started=60)}}
     events = (
         event("Killing", KILLING, 25, 9, "main"),
@@ -81,7 +81,7 @@ def test_a_pod_with_many_restarts_that_runs_now_says_so() -> None:
     assert any("liveness probe" in remedy for remedy in also.remedies)
 
 
-def test_the_last_reason_is_the_last_end() -> None:
+def test_the_last_reason_is_that_of_the_last_exit() -> None:
     since = running(restarts=2) | {"lastState": {"terminated": end(137, "OOMKilled", finished=70)}}
     assert cause(pod(since), event("Killing", KILLING, 200, 1, "main")).detail == "2 restarts, last: OOMKilled"
     assert (
@@ -90,7 +90,7 @@ def test_the_last_reason_is_the_last_end() -> None:
     assert cause(pod(running())).detail == ""
 
 
-def test_a_container_that_is_stopped_for_its_probe_says_so_before_it_has_ended() -> None:
+def test_a_container_stopped_for_its_probe_is_named_before_it_has_ended() -> None:
     subject = pod(running(since=20), spec=PROBED)
     found = cause(subject, event("Killing", KILLING, 3, 1, "main"))
     assert found.code == "ProbeFailed"
@@ -115,7 +115,7 @@ def test_the_missing_object_is_named(message: str, expected: str) -> None:
     assert named_object(message) == expected
 
 
-def test_causes_name_what_is_missing() -> None:
+def test_causes_name_the_missing_object() -> None:
     assert cause(pod(waiting("ImagePullBackOff"))).detail == "nginx:1.27"
     assert cause(pod(waiting("ErrImageNeverPull"))).detail == "nginx:1.27"
     missing = waiting("CreateContainerConfigError", 'configmap "settings" not found')
@@ -136,18 +136,18 @@ def test_causes_name_what_is_missing() -> None:
         pod(running(), metadata={"deletionTimestamp": ago(5), "deletionGracePeriodSeconds": 30}),
     ],
 )
-def test_without_a_node_nothing_is_promised(subject: Pod) -> None:
+def test_without_a_node_nothing_is_predicted(subject: Pod) -> None:
     for missing in ({"node_gone": True}, {"node": node("Unknown", "Kubelet stopped posting node status.")}):
         statement = reported(
             subject, event("Failed", 'Failed to pull image "nginx:1.27": x', container="main"), **missing
         )
         assert statement.causes[0].code in ("NodeGone", "NodeUnreachable")
         assert statement.steps
-        assert not any(step.firm or step.due or step.window for step in statement.steps)
-    assert any(step.firm for step in reported(subject).steps)
+        assert not any(step.certain or step.due or step.window for step in statement.steps)
+    assert any(step.certain for step in reported(subject).steps)
 
 
-def test_a_node_that_does_not_exist_is_named() -> None:
+def test_a_missing_node_is_named() -> None:
     assert cause(pod(running()), node_gone=True).says == "The cluster has no node n1: no kubelet acts on the pod."
 
 
@@ -181,7 +181,7 @@ def test_a_deadline_that_has_passed_is_not_in_the_future() -> None:
     assert later.says == "The pod may be active for 500 s; then the kubelet stops it."
 
 
-def test_a_condition_with_a_wrong_reason_is_not_said_to_be_false_where_false_is_meant() -> None:
+def test_a_condition_that_should_be_false_is_not_called_false() -> None:
     wrong = [one | ({"reason": "Nonsense"} if one["type"] == "Ready" else {}) for one in conditions()]
     seen = Observation(pod(waiting("x"), status={"conditions": wrong}), NOW)
     (found,) = [one.says for one in status_divergences(seen, None)]

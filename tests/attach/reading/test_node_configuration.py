@@ -1,4 +1,4 @@
-"""The periods of a node's kubelet: from a file, from its /configz, and what they change."""
+"""The periods of a node's kubelet: from a file or its /configz, and their effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHORT = KubeletPeriods(Intervals(resync=20 * SECOND), max_container_restart_peri
 
 
 class Answers:
-    """A transport that answers every call in the same way."""
+    """A transport that gives the same response to every call."""
 
     def __init__(self, status: int, body: Any) -> None:
         self.status, self.calls = status, list[Call]()
@@ -72,7 +72,7 @@ def test_a_file(tmp_path: Path) -> None:
         ("syncFrequenzy: 20s\n", ":3: syncFrequenzy"),
     ],
 )
-def test_a_file_with_a_mistake_names_its_line(text: str, expected: str, tmp_path: Path) -> None:
+def test_an_error_in_a_file_names_its_line(text: str, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text(HEAD + text)
     with pytest.raises(UsageError) as error:
@@ -80,7 +80,7 @@ def test_a_file_with_a_mistake_names_its_line(text: str, expected: str, tmp_path
     assert expected in str(error.value)
 
 
-def test_the_kubelet_itself_is_asked() -> None:
+def test_the_kubelet_is_queried() -> None:
     """Fields and gates of other versions do not matter."""
     answer = {
         "syncFrequency": "20s",
@@ -104,14 +104,14 @@ def test_the_kubelet_itself_is_asked() -> None:
         (200, {"kubeletconfig": {"syncFrequency": 7}}, "syncFrequency"),
     ],
 )
-def test_another_answer_is_one_clear_line(status: int, body: Any, expected: str) -> None:
+def test_another_response_is_a_one_line_error(status: int, body: Any, expected: str) -> None:
     with pytest.raises(UsageError) as error:
         asked(status, body)
     assert expected in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_nothing_else_behind_the_proxy_can_be_read() -> None:
+def test_the_proxy_allows_only_this_path() -> None:
     check_reads_only(Call("get", "/api/v1/nodes/n1.example.com/proxy/configz"))
     for path in (
         "/api/v1/nodes/n1/proxy/exec/shop/web/main",
@@ -128,7 +128,7 @@ def test_nothing_else_behind_the_proxy_can_be_read() -> None:
 # -- what they change -----------------------------------------------------------------------------------------------
 
 
-def test_the_longest_back_off_bounds_what_is_said() -> None:
+def test_the_longest_back_off_limits_predictions() -> None:
     crashed = pod(terminated(1, restarts=9), status={"phase": "Running"})
     found = cause(crashed, periods=SHORT)
     assert "30s" in found.says
@@ -163,12 +163,12 @@ def test_the_shadow_follows_the_configured_back_off() -> None:
     assert waits == [300, 30]
 
 
-def test_the_header_names_what_is_not_the_default() -> None:
+def test_the_header_names_values_other_than_the_defaults() -> None:
     assert "configured:" not in header(watched(scenario("hello-pod")).agent)[0]
     reported = header(watched(scenario("hello-pod"), periods=SHORT).agent)[0]
     assert "configured: syncFrequency 20s, longest crash back-off 30s" in reported
 
 
-def test_words_for_a_period() -> None:
+def test_formatted_periods() -> None:
     assert with_jitter(60 * SECOND) == "60 to 90 s"
     assert with_jitter(100 * SECOND) == "1m40s to 2m30s"

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that pods refer to: seen as there or not there, only when asked, and nothing else of them."""
+"""ConfigMaps and Secrets that pods refer to: their existence is checked on request, and only their metadata is read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def named(pod: Pod) -> set[tuple[str, str, str, bool]]:
     return {(ref.key[0], ref.key[2], ref.purpose, ref.optional) for ref in references(pod)}
 
 
-def test_what_a_pod_refers_to() -> None:
+def test_references_of_a_pod() -> None:
     assert named(pod(waiting("ContainerCreating"), spec=SPEC)) == {
         ("Secret", "registry", "pull", False),
         ("ConfigMap", "settings", "volume", False),
@@ -50,7 +50,7 @@ def test_what_a_pod_refers_to() -> None:
     }
 
 
-def test_only_pods_that_wait_are_checked() -> None:
+def test_only_waiting_pods_are_checked() -> None:
     assert wanted([pod(running(), spec=SPEC)]) == {}
     assert len(wanted([pod(waiting("ContainerCreating"), spec=SPEC)])) == 6
 
@@ -67,7 +67,7 @@ def test_a_volume_whose_object_is_missing_is_reported_before_any_event() -> None
     assert optional.code == "SandboxNotReady"
 
 
-def test_an_event_about_a_volume_is_borne_out_by_what_is_missing() -> None:
+def test_a_volume_event_agrees_with_the_missing_object() -> None:
     waits = pod(waiting("ContainerCreating"), spec=SPEC, sandbox=False)
     failed = event("FailedMount", 'MountVolume.SetUp failed for volume "cfg" : configmap "settings" not found', 4, 2)
     found = cause(waits, failed, objects={("ConfigMap", "shop", "settings"): False})
@@ -98,7 +98,7 @@ def test_a_pull_secret_that_is_missing_explains_a_refused_pull() -> None:
         "/api/v1/watch/namespaces/shop/secrets/db",
     ],
 )
-def test_the_transport_lets_nothing_but_their_metadata_through(path: str) -> None:
+def test_the_transport_allows_only_requests_for_metadata(path: str) -> None:
     for accept in ("application/json", "*/*", f"{METADATA_ONLY},application/json"):
         with pytest.raises(ReadOnlyError, match="reads only metadata"):
             check_reads_only(Call("get", path, accept=accept))
@@ -116,7 +116,7 @@ spec:
 
 
 def watch_secret(with_references: bool) -> tuple[Watching, list[str]]:
-    """The Secret comes after 17 s."""
+    """The Secret is created after 17 s."""
     said: list[str] = []
 
     async def create(watching: Watching) -> None:
@@ -135,11 +135,11 @@ def watch_secret(with_references: bool) -> tuple[Watching, list[str]]:
     return watched(played, during=create, until=60 * SECOND, with_references=with_references), said
 
 
-def test_an_attached_agent_sees_it_missing_and_then_there() -> None:
+def test_an_attached_agent_notices_when_it_is_created() -> None:
     watching, said = watch_secret(True)
     assert "Secret default/db not found" in said[0]
     assert str({("Secret", "default", "db"): True})[:-1] in said[2]
-    assert watching.agent.shadow.objects == {}  # the pod is ready: nobody needs to know any more
+    assert watching.agent.shadow.objects == {}  # the pod is ready, so its references are not checked any more
     calls = [call for call in watching.direct.calls if "/secrets" in call.path]
     assert {(call.verb, call.path, call.accept) for call in calls} == {
         ("get", "/api/v1/namespaces/default/secrets/db", METADATA_ONLY)
@@ -148,6 +148,6 @@ def test_an_attached_agent_sees_it_missing_and_then_there() -> None:
     assert VALUE not in "".join(str(report) for report in watching.notes.reports)
 
 
-def test_without_a_request_there_is_no_such_call() -> None:
+def test_without_the_flag_nothing_is_requested() -> None:
     watching, _ = watch_secret(False)
     assert not any("secrets" in call.path or "configmaps" in call.path for call in watching.direct.calls)

@@ -1,4 +1,4 @@
-"""`kubesim attach --record`: what is written, what is not, and that a replay of it says what was said live."""
+"""`kubesim attach --record`: the content of the file, and a replay that reports the same as the live run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Received:
 
 
 def recorded(path: Path, name: str, faults: list[Fault], until: int) -> NodeFollower:
-    """Follow a scenario's node over the API server of the project, in virtual time, and record it."""
+    """Follow a scenario's node over a simulated API server in virtual time, and record it."""
 
     async def follow() -> NodeFollower:
         async with TaskSet() as tasks:
@@ -70,13 +70,13 @@ def kept(live: NodeFollower) -> int:
 
 
 @pytest.mark.parametrize("file", ["node.jsonl", "node.jsonl.gz"])
-def test_a_replay_says_what_was_said_live(tmp_path: Path, file: str) -> None:
+def test_a_replay_reports_the_same_as_the_live_run(tmp_path: Path, file: str) -> None:
     path = tmp_path / file
     live = recorded(path, "crashloop", [], 120 * SECOND)
     received = Received()
     tally: Tally = replay(read_recording(str(path)), received)
     assert received.divergences == []
-    assert kept(live) - 1 <= tally.kept <= kept(live)  # the first list has come when the replay begins
+    assert kept(live) - 1 <= tally.kept <= kept(live)  # the first list is complete when the replay begins
     assert tally.kept >= 4
     found = messages(path)
     assert set(found[0]) == {"t", "header"}

@@ -1,4 +1,4 @@
-"""`kubesim attach --replay`: a recording of a real node, and recordings that are damaged or asked for wrongly."""
+"""`kubesim attach --replay`: a recording of a real node, damaged recordings, and invalid flags."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     return code, said.out.splitlines(), said.err
 
 
-def test_a_real_node_keeps_its_rules(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_real_node_has_no_divergence(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = replayed(capsys, str(NODE))
     found = re.fullmatch(r"0 divergences, (\d+) predictions kept, (\d+) statements", out[-1])
     assert found is not None, out
@@ -45,7 +45,7 @@ def test_a_real_node_keeps_its_rules(capsys: pytest.CaptureFixture[str]) -> None
     assert kept >= 0.95 * (kept + missed)
 
 
-def test_a_follower_may_come_late(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_follower_may_start_late(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = replayed(capsys, str(NODE), "--from", "5m")
     found = re.fullmatch(r"0 divergences, (\d+) predictions kept, \d+ statements", out[-1])
     assert found is not None
@@ -53,7 +53,7 @@ def test_a_follower_may_come_late(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
 
 
-def test_followers_that_come_one_after_the_other() -> None:
+def test_followers_that_start_at_intervals() -> None:
     recording = read_recording(str(NODE))
     found = list(visits(recording, late_by=60 * SECOND, interval=300 * SECOND))
     assert [(visit.begin - recording.begin) // SECOND for visit in found] == [60, 360, 660, 960]
@@ -61,7 +61,7 @@ def test_followers_that_come_one_after_the_other() -> None:
     assert found[0].end == found[-1].end == recording.end
 
 
-def test_each_of_them_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_follower_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
     _, alone, _ = replayed(capsys, str(NODE))
     _, out, _ = replayed(capsys, str(NODE), "--every", "5m")
     assert [line[:13] for line in out if line.startswith("-- ")] == ["-- a follower"] * 4
@@ -72,7 +72,7 @@ def _statements(out: list[str]) -> int:
     return int(out[-1].split(", ")[2].split()[0])
 
 
-def test_a_status_that_was_altered_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_altered_status_is_detected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = lines()
     altered = next(v for v in values if v.get("type") == "MODIFIED" and _is_running(v["object"], "start-ok"))
     altered["object"]["status"]["phase"] = "Pending"
@@ -90,10 +90,10 @@ def _is_running(obj: Line, name: str) -> bool:
     return bool(obj.get("metadata", {}).get("name") == name and obj.get("status", {}).get("phase") == "Running")
 
 
-def test_a_delay_of_a_kubelet_that_was_stopped_is_shown_and_not_counted(
+def test_the_delay_of_a_stopped_kubelet_is_shown_and_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The pods of a node fall silent; one copy says that its kubelet was stopped."""
+    """All pods of the node stop changing; one copy of the recording has a note that the kubelet was stopped."""
     values = lines()
     begin = next(v["t"] for v in values if v.get("type") == "LIST" and v["kind"] == "Pod")
     silent = [v for v in values if v.get("kind") in ("Node", "Lease") or v["t"] < begin + 40 or "action" in v]

@@ -1,5 +1,5 @@
-"""The recording of a real node, received otherwise: late, with Events lost, with gaps, by another clock, with a restart
-of the kubelet that nobody told. The kubelet is the same, so that nothing is reported."""
+"""The recording of a real node, received differently: late, without some Events, with gaps, by a different clock, or
+with an unannounced restart of the kubelet. The kubelet is the same, so nothing is reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nothing_is_reported_from_the_start(name: str) -> None:
 
 @pytest.mark.parametrize("come_s", range(255, 360, 20))
 @pytest.mark.parametrize("name", ["no Event that the kubelet starts", "no Events of the node"])
-def test_nothing_is_reported_by_who_comes_shortly_before_the_restart(name: str, come_s: int) -> None:
+def test_nothing_is_reported_by_a_follower_that_starts_shortly_before_the_restart(name: str, come_s: int) -> None:
     _, notes = followed(PERTURBED[name](LINES), come_s * SECOND, STAYS)
     assert [f"{one.name}: {one.says}" for one in notes.divergences] == []
     assert notes.reports
@@ -50,8 +50,8 @@ def test_nothing_is_reported_by_who_comes_shortly_before_the_restart(name: str, 
 
 @pytest.mark.parametrize("come_s", [51, 68, 102, 187, 204])
 @pytest.mark.parametrize("by", [-90, 120])
-def test_nothing_is_reported_by_who_comes_late_with_another_clock(by: float, come_s: int) -> None:
-    """What was noted before the node's clock was measured is not reported as a divergence."""
+def test_nothing_is_reported_by_a_late_follower_with_a_different_clock(by: float, come_s: int) -> None:
+    """Observations from before the node's clock was measured are not reported as divergences."""
     _, notes = followed(clock_off(by)(LINES), come_s * SECOND, STAYS)
     assert [f"{one.name}: {one.says}" for one in notes.divergences] == []
     assert notes.reports

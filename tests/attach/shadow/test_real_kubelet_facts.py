@@ -1,4 +1,4 @@
-"""What a real kubelet does that looks like a departure from its rules, and is none; beside it, what still is one."""
+"""Behaviour of a real kubelet that looks like a divergence but is none, and similar behaviour that is one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KILL = "Container main failed liveness probe, will be restarted"
 
 
 def says(shadow: Shadow, *seen: Pod | Event, history: bool = False) -> list[str]:
-    """What is reported about these observations, a millisecond apart."""
+    """The divergences reported for these observations, which are a millisecond apart."""
     found: list[str] = []
     for number, one in enumerate(seen):
         now = NOW + number * 1000
@@ -33,28 +33,28 @@ def says(shadow: Shadow, *seen: Pod | Event, history: bool = False) -> list[str]
     return found
 
 
-def test_a_kill_that_comes_with_a_list_is_history() -> None:
+def test_a_kill_in_the_first_list_is_history() -> None:
     early = event("Killing", KILL, 4, container="main")
     alive = pod(running(5), spec={"containers": [PROBED]})
     assert says(Shadow(), alive, early, history=True) == []
     assert "before that can have failed so often" in says(Shadow(), alive, early)[0]
 
 
-def test_a_kill_of_the_attempt_before_says_nothing_about_this_one() -> None:
+def test_a_kill_of_the_previous_attempt_is_irrelevant() -> None:
     again = running(5, restarts=1) | {"lastState": {"terminated": end(137, finished=6, started=40)}}
     assert says(Shadow(), pod(again, spec={"containers": [PROBED]}), event("Killing", KILL, 7, container="main")) == []
 
 
-def test_failures_add_up_over_a_restart_that_was_no_kill() -> None:
+def test_failures_accumulate_over_a_restart_that_was_not_a_kill() -> None:
     again = running(12, restarts=1) | {"lastState": {"terminated": end(1, finished=13, started=40)}}
     alive = pod(again, spec={"containers": [PROBED]})
     assert says(Shadow(), alive, event("Killing", KILL, 1, container="main")) == []
-    # The attempt before was killed for the same probe: the count begins at zero.
+    # The previous attempt was killed for the same probe: the count starts at zero.
     kills = (event("Killing", KILL, 14, container="main"), event("Killing", KILL, 1, 2, container="main"))
     assert len(says(Shadow(), alive, *kills)) == 1
 
 
-def test_an_event_whose_count_skips_is_not_a_proof_of_lateness() -> None:
+def test_a_skipped_event_count_does_not_prove_a_delay() -> None:
     message = 'Container image "nginx:1.27" is not present with pull policy of Never'
     first = event("ErrImageNeverPull", message, 200, 4, "main")
     waits = pod(waiting("ErrImageNeverPull"))
@@ -62,7 +62,7 @@ def test_an_event_whose_count_skips_is_not_a_proof_of_lateness() -> None:
     assert len(says(Shadow(), waits, first, event("ErrImageNeverPull", message, 0, 5, "main"))) == 1
 
 
-def test_an_event_that_is_known_is_not_a_news() -> None:
+def test_a_known_event_is_not_counted_again() -> None:
     failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 30, 3, "main")
     pulling = event("Pulling", 'Pulling image "nginx:1.27"', 31, 3, "main")
     assert says(Shadow(), pod(waiting("ErrImagePull")), pulling, failed, pulling) == []
@@ -85,7 +85,7 @@ def test_a_readiness_gate_is_written_before_the_kubelets_answer() -> None:
     assert says(Shadow(), unready, _gated("", "True")) != []
 
 
-def test_the_times_of_a_static_pod_begin_again_with_its_kubelet() -> None:
+def test_the_times_of_a_static_pod_restart_with_its_kubelet() -> None:
     mirror = {"annotations": {"kubernetes.io/config.mirror": "x"}}
     moved = {"startTime": ago(1)}
     assert says(Shadow(), pod(running(), metadata=mirror), pod(running(), metadata=mirror, status=moved)) == []
@@ -115,7 +115,7 @@ SIDECAR: dict[str, Any] = {
 
 
 def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
-    """A pod whose sidecar has come this far, while the one after it does not run yet."""
+    """A pod whose sidecar has this state, while the container after it is not running yet."""
     reported = conditions(initialized=False)
     waits = "second" if ready else "proxy second"
     for one in reported:
@@ -133,7 +133,7 @@ def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
     )
 
 
-def test_the_first_result_of_a_startup_probe_takes_back_started_alone() -> None:
+def test_the_first_result_of_a_startup_probe_resets_started_alone() -> None:
     """SetContainerStartup writes it after a restart of the kubelet; `ready` follows with the next sync."""
     too_soon = "sidecar proxy is ready before it has started"
     assert says(Shadow(), _beside_sidecar(True, True), _beside_sidecar(True, False)) == []
@@ -147,14 +147,14 @@ def _failed(state: dict[str, Any], last: dict[str, Any] | None = None) -> Pod:
     return pod(status, spec={"restartPolicy": "OnFailure"}, status={"phase": "Failed", "reason": "DeadlineExceeded"})
 
 
-def test_the_runtimes_end_may_replace_container_status_unknown() -> None:
+def test_the_runtimes_exit_code_may_replace_container_status_unknown() -> None:
     """TerminatePod writes it for a container that waits for its back-off; the next kubelet asks the runtime."""
     differs = ["the end of main is reported differently than before"]
     unknown = {"exitCode": 137, "reason": "ContainerStatusUnknown"}
     known, other = end(42), end(1)
     assert says(Shadow(), _failed(unknown), _failed(known)) == []
     assert says(Shadow(), _failed(unknown, last=known), _failed(known, last=known)) == []
-    # lastState already reported how this very container ended.
+    # lastState already reported the exit of this container.
     assert says(Shadow(), _failed(unknown, last=known), _failed(other, last=known)) == differs
     assert says(Shadow(), _failed(known), _failed(unknown)) == differs
     assert says(Shadow(), _failed(known), _failed(other)) == differs
@@ -167,7 +167,7 @@ def _restart_window(found: Pod, **memory: Any) -> tuple[int | None, int | None]:
     return seconds[0], seconds[1]
 
 
-def test_a_back_off_that_an_earlier_kubelet_wrote_is_only_an_upper_bound() -> None:
+def test_a_back_off_reported_by_an_earlier_kubelet_is_only_an_upper_bound() -> None:
     found = pod(waiting("CrashLoopBackOff", BACK_OFF, end(1, finished=10), restarts=3))
     assert _restart_window(found) == (30, 51)
     assert _restart_window(found, kubelet_since=NOW - 5 * SECOND) == (None, 51)
@@ -188,7 +188,7 @@ def test_a_restart_that_may_need_a_pull_has_no_latest_time() -> None:
 
 
 def test_a_pull_of_a_container_that_ended_before_may_wait_for_its_crash_back_off() -> None:
-    """Each sync that the crash back-off lets through doubles it, also one that then finds the pull held back."""
+    """Each sync that passes the crash back-off doubles it, even if the back-off of the pull then blocks it."""
     failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 25, 2, "main")
     held_back = event("BackOff", 'Back-off pulling image "nginx:1.27"', 10, 2, "main")
 
@@ -202,15 +202,15 @@ def test_a_pull_of_a_container_that_ended_before_may_wait_for_its_crash_back_off
     first = latest(pod(waiting("ErrImagePull")))
     assert first == latest(pod(waiting("ErrImagePull")), held_back) == NOW + (-25 + 20 + 15) * SECOND
     ended = pod(waiting("ErrImagePull", last=end(7, finished=55, started=60)))
-    # The sync that pulled came 30 s after the exit: the crash back-off is 40 s by then, and over before the pull's.
+    # The sync that pulled was 30 s after the exit: the crash back-off is 40 s, and ends before that of the pull.
     assert latest(ended) <= first
-    # Another one was let through 45 s after the exit: the crash back-off is 80 s, with jitter.
+    # Another restart was allowed 45 s after the exit: the crash back-off is 80 s, with jitter.
     assert NOW + 25 * SECOND < latest(ended, held_back) < NOW + 50 * SECOND
-    # It is 5 min at most.
+    # The maximum is 5 min.
     assert latest(pod(waiting("ErrImagePull", last=end(7, finished=400, started=410))), held_back) == first
 
 
-def test_a_sidecar_in_its_back_off_holds_back_what_comes_after_it() -> None:
+def test_a_sidecar_in_its_back_off_blocks_the_containers_after_it() -> None:
     spec = {"initContainers": [{"name": "side", "image": "x:1", "restartPolicy": "Always"}]}
     crashed = waiting("CrashLoopBackOff", BACK_OFF, end(1), restarts=3)
     runs, waits = running(name="side"), crashed | {"name": "side"}
@@ -220,7 +220,7 @@ def test_a_sidecar_in_its_back_off_holds_back_what_comes_after_it() -> None:
     assert held.pods["u1"].open["restart", "main"].window.latest is None
 
 
-def test_a_second_deletion_may_leave_the_containers_their_first_grace() -> None:
+def test_a_second_deletion_may_keep_the_first_grace_period_of_the_containers() -> None:
     asked = {"deletionTimestamp": ago(-2), "deletionGracePeriodSeconds": 4, "generation": 2}
     stopping = pod(running(), metadata=asked, status={"observedGeneration": 2})
     first = event("Killing", "Stopping container main", 30)
@@ -230,7 +230,7 @@ def test_a_second_deletion_may_leave_the_containers_their_first_grace() -> None:
     assert [step.window.latest for step in cause(stopping, at_once).steps if step.window is not None] != [None]
 
 
-def test_errors_of_a_pull_that_vary_do_not_shorten_its_back_off() -> None:
+def test_different_errors_of_a_pull_do_not_shorten_its_back_off() -> None:
     pulling = event("Pulling", 'Pulling image "nginx:1.27"', 6, 6, "main")
     failed = event("Failed", 'Failed to pull image "nginx:1.27": port 4711', 5, 1, "main")
     step = cause(pod(waiting("ErrImagePull")), pulling, failed).steps[0]
@@ -239,7 +239,7 @@ def test_errors_of_a_pull_that_vary_do_not_shorten_its_back_off() -> None:
     assert step.window.latest == NOW + (300 + 15 - 5) * SECOND
 
 
-def test_a_kubelet_that_restarted_does_not_wait_for_an_earlier_pull_or_mount() -> None:
+def test_a_restarted_kubelet_does_not_wait_for_an_earlier_pull_or_mount() -> None:
     failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 30, 6, "main")
     mount = event("FailedMount", "MountVolume.SetUp failed for volume x", 30, 6)
     pulls, mounts = pod(waiting("ErrImagePull")), pod(waiting("ContainerCreating"), sandbox=False)

@@ -1,5 +1,5 @@
-"""A reduced recording of a real node, followed in virtual time: nothing is reported from the start, nor by a follower
-that comes late; what was altered is.
+"""A reduced recording of a real node, followed in virtual time: no divergence from the start or by a late follower;
+every alteration is detected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.attach.recorded_node import STAYS, followed, recording
 LINES = recording()
 ALTERATIONS = list(alterations(LINES))
 EXPLAIN = Path(__file__).parents[3] / "docs" / "explain.md"
-# Of each kind of prediction, this many at least are kept from the start.
+# The minimum number of correct predictions of each kind, from the start.
 KEPT = {
     "accept": 14,
     "restart": 33,
@@ -33,7 +33,7 @@ KEPT = {
 }
 
 
-def test_from_the_start_nothing_is_reported_and_predictions_are_kept() -> None:
+def test_from_the_start_nothing_is_reported_and_predictions_are_correct() -> None:
     follower, notes = followed(LINES)
     assert [f"{one.name}: {one.says}" for one in notes.divergences] == []
     outcomes = follower.shadow.outcomes
@@ -42,7 +42,7 @@ def test_from_the_start_nothing_is_reported_and_predictions_are_kept() -> None:
 
 
 @pytest.mark.parametrize("come_s", range(15, 990, 15))
-def test_a_follower_that_comes_late_reports_nothing(come_s: int) -> None:
+def test_a_late_follower_reports_nothing(come_s: int) -> None:
     follower, notes = followed(LINES, come_s * SECOND, STAYS)
     assert [f"{one.name}: {one.says}" for one in notes.divergences] == []
     assert notes.reports
@@ -57,13 +57,13 @@ def test_there_are_many_alterations_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_alteration_is_found(kind: str) -> None:
+def test_every_alteration_is_detected(kind: str) -> None:
     for altered in (one for one in ALTERATIONS if one.kind == kind):
         said = [one.says for one in followed(altered.lines)[1].divergences]
         assert any(altered.expected in text for text in said), (altered.pod, said)
 
 
-def test_the_documentation_has_the_kinds_and_their_number() -> None:
+def test_the_documentation_lists_the_kinds_with_their_numbers() -> None:
     text = EXPLAIN.read_text()
     found = Counter(one.kind for one in ALTERATIONS)
     assert [kind for kind, n in found.items() if f"| {kind} | {n} | {n} |" not in text] == []

@@ -1,6 +1,6 @@
-"""Recorded stories of a real kubelet, fed to the shadow: it finds nothing wrong with them, and its predictions hold.
+"""Recorded stories of a real kubelet as input of the shadow: no divergence, and correct predictions.
 
-On copies that were tampered with it says what is wrong.
+Altered copies of the stories cause the expected divergences.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.attach.tampering import Json, Tamper, condition, container, d
 
 
 def followed(reported: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:
-    """The shadow after the story, and what it reported; the clock ticks every second, as for somebody who watches."""
+    """The shadow after the story, and its divergences; the clock ticks every second, as in a live run."""
     shadow, found = Shadow(), list[Divergence]()
     now = beginning(reported)
     for observed in stream(reported):
@@ -38,18 +38,18 @@ def followed(reported: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:
     return shadow, found
 
 
-def test_all_stories_are_there() -> None:
+def test_all_stories_are_used() -> None:
     assert len(STORIES) == 46
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_real_kubelet_keeps_its_own_rules(name: str) -> None:
+def test_a_real_kubelet_has_no_divergence(name: str) -> None:
     _, found = followed(story(name))
     assert [divergence.says for divergence in found] == []
 
 
-def test_predictions_hold() -> None:
-    """Each kind was predicted more than once, and none came too early or too late."""
+def test_predictions_are_correct() -> None:
+    """Each kind was predicted more than once, and no prediction was too early or too late."""
     outcomes: Counter[tuple[str, str]] = Counter()
     for name in STORIES:
         outcomes.update(followed(story(name))[0].outcomes)
@@ -200,7 +200,7 @@ def _kill_at(reported: Json, t: float) -> None:
 
 
 @pytest.mark.parametrize("name", TAMPERED)
-def test_what_was_tampered_with_is_reported(name: str) -> None:
+def test_alterations_are_reported(name: str) -> None:
     source, change, expected = TAMPERED[name]
     _, found = followed(tampered(story(source), change))
     assert any(expected in divergence.says for divergence in found), [divergence.says for divergence in found]

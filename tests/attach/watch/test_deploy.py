@@ -1,4 +1,4 @@
-"""What ships for those who run it inside a cluster: the printed rights and no more, no root, nothing written."""
+"""The files for running the agent inside a cluster: exactly the printed rights, no root, no writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_manifest_is_the_rendered_one_with_the_printed_rights() -> None:
     assert rbac() in text
 
 
-def test_it_runs_as_nobody_on_a_file_system_it_cannot_write() -> None:
+def test_it_runs_as_nobody_with_a_read_only_file_system() -> None:
     spec = deployment()["spec"]["template"]["spec"]
     assert spec["securityContext"]["runAsNonRoot"]
     (container,) = spec["containers"]
@@ -35,6 +35,6 @@ def test_it_runs_as_nobody_on_a_file_system_it_cannot_write() -> None:
     assert "\nUSER 65534" in (DEPLOY / "Containerfile").read_text()
 
 
-def test_its_arguments_are_understood() -> None:
+def test_its_arguments_are_valid() -> None:
     args = make_parser().parse_args(deployment()["spec"]["template"]["spec"]["containers"][0]["args"])
     assert (args.node, args.output) == ("NODE-NAME", "jsonl")

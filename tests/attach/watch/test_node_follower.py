@@ -1,4 +1,4 @@
-"""The attached agent against a whole simulated cluster in virtual time: what it finds, asks and survives."""
+"""The attached agent with a whole simulated cluster in virtual time: its findings, requests and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IDLE = parse_scenario(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
+def test_our_own_kubelet_has_no_divergence_either(name: str) -> None:
     watching = watched(scenario(name))
     assert [one.says for one in watching.notes.divergences] == []
     assert watching.notes.reports
@@ -32,8 +32,8 @@ def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
     assert {call.method for call in watching.direct.calls} == {"GET"}
 
 
-def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> None:
-    """Without the Event, what the new one does looks wrong."""
+def test_a_restarted_kubelet_is_reported_and_has_lost_its_back_offs() -> None:
+    """Without the Event, the new kubelet would seem to diverge."""
 
     async def never_called(watching: Watching) -> None:
         watching.agent.shadow.kubelet_started = lambda at: None  # type: ignore[method-assign]
@@ -43,7 +43,7 @@ def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> Non
     assert [one.kind for one in found] == ["status", "early"]
 
 
-def test_it_says_what_comes_next() -> None:
+def test_the_next_actions_are_printed() -> None:
     watching = watched(scenario("crashloop"), until=30 * SECOND)
     said = [report.statement.causes[0].code for report in watching.notes.reports if report.statement is not None]
     assert "CrashLoopBackOff" in said
@@ -55,7 +55,7 @@ def test_it_says_what_comes_next() -> None:
     assert respond(watching.agent, "GET", "/secrets")[0] == 404
 
 
-def test_a_status_that_somebody_forged_is_reported() -> None:
+def test_a_forged_status_is_reported() -> None:
     async def forge(watching: Watching) -> None:
         clock, store = watching.simulation.clock, watching.simulation.store
         await clock.sleep_until(VIRTUAL_START + 5 * SECOND)
@@ -68,7 +68,7 @@ def test_a_status_that_somebody_forged_is_reported() -> None:
 
 
 @pytest.mark.parametrize("kind", ["refuse", "reset", "hang", "nonsense", "gone", "close", "cut", "stall"])
-def test_a_server_that_is_away_or_forgets_is_not_blamed_on_the_kubelet(kind: str) -> None:
+def test_a_server_that_is_down_or_loses_history_is_not_blamed_on_the_kubelet(kind: str) -> None:
     faults = [Fault(kind, at=3)] * 25  # type: ignore[arg-type]
     watching = watched(scenario("crashloop"), faults)
     assert [one.says for one in watching.notes.divergences] == []
@@ -90,13 +90,13 @@ def test_a_node_that_is_deleted_is_reported() -> None:
     assert "(gone)" in watching.notes.problems[1]
 
 
-def test_clocks_that_differ_are_measured_by_the_lease() -> None:
+def test_clock_differences_are_measured_by_the_lease() -> None:
     async def renew(watching: Watching) -> None:
         clock, agent = watching.simulation.clock, watching.agent
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
         for number in range(4):
             ahead = clock.now() + 90 * SECOND
-            agent.saw_lease(NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
+            agent.lease_received(NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
             await clock.sleep(10 * SECOND)
             assert number == 0 or agent.skew() // SECOND in (89, 90)
         assert "clock skew 1m" in header(agent)[0]
@@ -104,7 +104,7 @@ def test_clocks_that_differ_are_measured_by_the_lease() -> None:
     watched(IDLE, during=renew, until=45 * SECOND)
 
 
-def test_a_long_watch_does_not_grow() -> None:
+def test_the_memory_of_a_long_watch_is_limited() -> None:
     pod = (
         "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{0}}}\nspec:\n  restartPolicy: Never\n"
         "  containers: [{{name: m, image: x, command: [sh, -c, 'sleep 2; exit 1']}}]\n"
@@ -124,7 +124,7 @@ def test_a_long_watch_does_not_grow() -> None:
     assert watching.notes.divergences == []
 
 
-def test_nothing_but_reading_leaves_the_program() -> None:
+def test_only_reads_are_sent() -> None:
     class Never:
         def open(self, call: Call) -> object:
             raise AssertionError(call)
@@ -141,8 +141,9 @@ def renewed(at: int) -> NodeLease:
     return NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
 
 
-def test_until_the_nodes_clock_is_measured_no_time_counts_as_a_divergence() -> None:
-    """Half a minute ahead, its statuses report things to come: what is wrong is known only when that is."""
+def test_before_the_nodes_clock_is_measured_no_time_is_a_divergence() -> None:
+    """The node's clock is half a minute ahead, so its statuses have future times: a divergence is known only when they
+    have come."""
     ahead = 30 * SECOND
     probe = {"httpGet": {"port": 80}, "initialDelaySeconds": 5}
     spec = {"nodeName": "node-1", "containers": [{"name": "main", "image": "x", "readinessProbe": probe}]}
@@ -155,30 +156,30 @@ def test_until_the_nodes_clock_is_measured_no_time_counts_as_a_divergence() -> N
             started = running() | {"state": {"running": {"startedAt": format_time(clock.now() + ahead - 8 * SECOND)}}}
             return pod(started, spec=spec, metadata={"name": name, "uid": name})
 
-        agent._lease_listed_at, agent.shadow.clock_known = clock.now(), False  # as if it came just now
-        agent.saw_pod(ready("early"))
+        agent._lease_listed_at, agent.shadow.clock_known = clock.now(), False  # as if it arrived just now
+        agent.pod_received(ready("early"))
         assert watching.notes.divergences == []
         for _ in range(3):
-            agent.saw_lease(renewed(clock.now() + ahead))
+            agent.lease_received(renewed(clock.now() + ahead))
             await clock.sleep(10 * SECOND)
-        agent.saw_pod(ready("measured"))
+        agent.pod_received(ready("measured"))
         assert watching.notes.divergences == []
 
     watched(scenario("hello-pod"), during=play, until=35 * SECOND)
 
 
-def test_a_renewal_in_our_future_shows_immediately_that_the_nodes_clock_is_ahead() -> None:
+def test_a_renewal_in_our_future_shows_that_the_nodes_clock_is_ahead() -> None:
     async def play(watching: Watching) -> None:
         clock, agent = watching.simulation.clock, watching.agent
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
-        agent.saw_lease(renewed(clock.now() + 3600 * SECOND))
+        agent.lease_received(renewed(clock.now() + 3600 * SECOND))
         assert agent.now() == clock.now() + 3600 * SECOND
         assert "clock ahead by 1h0m0s or more" in header(agent)[0]
 
     watched(scenario("hello-pod"), during=play, until=2 * SECOND)
 
 
-def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
+def test_a_disconnected_kubelet_is_not_blamed_for_delays() -> None:
     crashed = terminated(1, finished=0)
 
     async def as_seen(pod: Pod) -> bool:
@@ -189,16 +190,16 @@ def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
             clock, agent = watching.simulation.clock, watching.agent
             await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
             for _ in range(renewals):
-                agent.saw_lease(renewed(clock.now()))
+                agent.lease_received(renewed(clock.now()))
                 await clock.sleep(10 * SECOND)
             await clock.sleep(20 * SECOND)  # two renewals are missed
             agent._is_as_seen = as_seen  # type: ignore[method-assign]  # the pod is in no store
             start = {"running": {"startedAt": format_time(clock.now() - 5 * SECOND)}}
-            agent.saw_pod(pod(running() | {"state": start}))
+            agent.pod_received(pod(running() | {"state": start}))
             ended = {"terminated": {**crashed["state"]["terminated"], "finishedAt": format_time(clock.now())}}
             since = {"lastTransitionTime": format_time(VIRTUAL_START)}
             reported = {"phase": "Running", "conditions": [one | since for one in conditions()]}
-            agent.saw_pod(pod(crashed | {"state": ended}, status=reported))
+            agent.pod_received(pod(crashed | {"state": ended}, status=reported))
 
         watching = watched(IDLE, during=play, until=150 * SECOND)
         return [one.says for one in watching.notes.divergences if "after it was due" in one.says]
@@ -207,7 +208,7 @@ def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
     assert missed(5) == []
 
 
-def test_only_a_watch_of_pods_that_fails_excuses_the_kubelet() -> None:
+def test_only_a_failed_watch_of_pods_excuses_the_kubelet() -> None:
     async def play(watching: Watching) -> None:
         agent = watching.agent
         await watching.simulation.clock.sleep_until(VIRTUAL_START + 5 * SECOND)
@@ -219,16 +220,16 @@ def test_only_a_watch_of_pods_that_fails_excuses_the_kubelet() -> None:
     watched(scenario("hello-pod"), during=play, until=10 * SECOND)
 
 
-def test_a_lease_off_its_rhythm_is_that_of_a_new_kubelet() -> None:
+def test_a_lease_renewed_off_schedule_means_a_new_kubelet() -> None:
     async def play(watching: Watching) -> None:
         clock, agent = watching.simulation.clock, watching.agent
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
         start = clock.now() + MINUTE
         for seconds in (0, 10, 20):
-            agent.saw_lease(renewed(start + seconds * SECOND))
+            agent.lease_received(renewed(start + seconds * SECOND))
         known = agent.shadow.kubelet_since
         assert known < start
-        agent.saw_lease(renewed(start + 26 * SECOND))
+        agent.lease_received(renewed(start + 26 * SECOND))
         assert agent.shadow.kubelet_since == start + 26 * SECOND
 
     watched(IDLE, during=play, until=5 * SECOND)

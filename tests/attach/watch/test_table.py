@@ -1,4 +1,4 @@
-"""The table: those in need first, everything when it is written to a file, and never more than a screen holds."""
+"""The table: pods with problems first, all pods in a file, and at most one screen on a terminal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[
     async def draw(watching: Watching) -> None:
         await watching.simulation.clock.sleep_until(VIRTUAL_START)
         agent = watching.agent
-        agent.saw_pod(pod(waiting("ImagePullBackOff"), metadata={"name": "stuck", "uid": "stuck"}))
+        agent.pod_received(pod(waiting("ImagePullBackOff"), metadata={"name": "stuck", "uid": "stuck"}))
         for number in range(pods):
-            agent.saw_pod(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
+            agent.pod_received(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
         found.extend(table(agent, width=width, height=height).splitlines())
 
     watched(scenario("hello-pod"), during=draw, until=1_000_000)
     return found
 
 
-def test_restarts_and_missing_things_have_names() -> None:
+def test_columns_of_restarts_and_missing_objects() -> None:
     rows: list[str] = []
 
     async def draw(watching: Watching) -> None:
@@ -32,7 +32,7 @@ def test_restarts_and_missing_things_have_names() -> None:
         often = running(restarts=18) | {"lastState": {"terminated": end(1)}}
         config = waiting("CreateContainerConfigError", 'secret "db" not found')
         for name, status in (("often", often), ("image", waiting("ImagePullBackOff")), ("config", config)):
-            agent.saw_pod(pod(status, metadata={"name": name, "uid": name}))
+            agent.pod_received(pod(status, metadata={"name": name, "uid": name}))
         rows.extend(line for line in table(agent).splitlines() if line.startswith(("POD", "shop/")))
 
     watched(scenario("hello-pod"), during=draw, until=1_000_000)
@@ -45,7 +45,7 @@ def test_restarts_and_missing_things_have_names() -> None:
     }
 
 
-def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:
+def test_on_a_screen_it_fits_and_names_the_omitted_rows() -> None:
     lines = drawn(200, 80, 24)
     assert len(lines) <= 23
     assert max(map(len, lines)) <= 80
@@ -56,13 +56,13 @@ def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:
     assert lines[first + 1].startswith("    next: ")
 
 
-def test_with_room_to_the_right_each_pod_has_one_line() -> None:
+def test_a_wide_terminal_has_one_line_per_pod() -> None:
     lines = drawn(3, 160, 40)
     assert lines[-1].startswith("shop/web-0002")
     assert not any("next: " in line for line in lines)
 
 
-def test_elsewhere_it_shows_everything() -> None:
+def test_in_a_file_it_shows_everything() -> None:
     lines = drawn(200)
     assert sum(line.startswith("shop/") for line in lines) == 201
     assert not any(line.endswith("…") for line in lines)

@@ -11,7 +11,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.cli.progress import run_progress
 from kubesim.cli.progress.run_progress import RunProgress
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.loop.virtual import VirtualLoop
 from kubesim.trace.records import ApiWrite, EventRecorded
 
 HOUR = 3600 * 1_000_000

@@ -61,7 +61,7 @@ def test_a_script_gets_a_screen_for_each_line_of_keys() -> None:
     assert "no such key: 'e'" in pages[4]
 
 
-def test_it_ends_with_its_input() -> None:
+def test_the_view_ends_with_its_input() -> None:
     assert stepped("", "scenarios/hello-pod.yaml").startswith("hello-pod, seed 0")
 
 

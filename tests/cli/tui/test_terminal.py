@@ -11,7 +11,7 @@ LAST_KEY = "q quit"
 
 
 @pytest.mark.parametrize("flag", ["--step", "--tui"])
-def test_it_uses_the_alternate_screen_and_leaves_it(flag: str) -> None:
+def test_the_view_uses_the_alternate_screen_and_leaves_it(flag: str) -> None:
     with StepTerminal(["run", flag, "scenarios/hello-pod.yaml"]) as terminal:
         shown = terminal.until(LAST_KEY, raw=True)
         assert ENTER in shown
@@ -29,7 +29,7 @@ def test_no_color_only_removes_the_colours() -> None:
         assert terminal.ended() == 0
 
 
-def test_it_is_redrawn_when_the_terminal_is_resized() -> None:
+def test_the_view_is_redrawn_when_the_terminal_is_resized() -> None:
     with StepTerminal(STEP) as terminal:
         terminal.until(LAST_KEY)
         terminal.resize(40, 120)

@@ -46,7 +46,7 @@ def test_arrow_keys_insert_no_text() -> None:
     in_view(session, story)
 
 
-def test_ctrl_c_and_q_end_it() -> None:
+def test_ctrl_c_and_q_close_the_view() -> None:
     for key in ("<ctrl+c>", "q"):
 
         async def story(view: View, key: str = key) -> None:

@@ -1,4 +1,4 @@
-"""Faults wrapped around plugins: how they are written, and what comes of them."""
+"""Faults injected into plugins: their syntax and their effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWER = b'{"cniVersion": "1.0.0", "ips": [{"address": "10.0.0.2/24"}]}'
 
 
 class Plugin:
-    """Counts how often it runs."""
+    """Counts its executions."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -33,7 +33,7 @@ class Plugin:
 
 
 class Played:
-    """So many executions of a plugin with a row of terms: what each of them came to, and when."""
+    """The results and times of this many executions of a plugin with a list of faults."""
 
     def __init__(self, text: str, count: int, *, plugin: str = "bridge", verb: str = "ADD") -> None:
         self.plugin, self.reported, self.observed = Plugin(), list[str](), list[Execution]()
@@ -63,44 +63,44 @@ def test_a_sequence_is_used_in_order_and_later_calls_succeed() -> None:
     refusal = "11: try again; later -> maybe"
     crash = "0: netplugin failed with no error message: signal: segmentation fault"
     assert played.outcomes == [refusal, refusal, "ok", crash, "ok", "ok"]
-    assert played.plugin.runs == 4  # who refuses does not run
+    assert played.plugin.runs == 4  # a call with an injected error does not run
     assert played.reported == ["ADD bridge: error 11: try again"] * 2 + ["ADD bridge: crash"]
     assert [json.loads(execution.stdout)["code"] for execution in played.observed] == [11, 11]
 
 
-def test_a_chance_comes_from_the_seed() -> None:
+def test_a_chance_is_drawn_from_the_seed() -> None:
     one, two = Played("20%crash", 500), Played("20%crash", 500)
     assert one.outcomes == two.outcomes
     assert 70 < len(one.reported) < 130
 
 
-def test_chance_and_count_go_together_and_what_did_not_happen_passes_on() -> None:
+def test_a_count_with_a_chance_counts_only_the_faults_that_occur() -> None:
     played = Played("50%10*crash -> 50%10*garbage", 200)
     kinds = [text.removeprefix("ADD bridge: ") for text in played.reported]
     assert (kinds.count("crash"), kinds.count("garbage")) == (10, 10)
 
 
-def test_a_hang_ends_the_call_as_if_its_time_were_up() -> None:
+def test_a_hang_ends_the_call_like_a_timeout() -> None:
     played = Played("1*hang", 2)
     assert played.outcomes == ["0: netplugin failed with no error message: signal: killed", "ok"]
     assert played.ctx.problem == "context deadline exceeded"
     assert BACKGROUND.problem == ""
 
 
-def test_a_delay_is_virtual_and_answers_can_be_spoilt() -> None:
+def test_a_delay_is_virtual_and_output_can_be_corrupted() -> None:
     assert Played("delay(3s)", 2).took == 6 * SECOND
     assert Played("partial", 1).outcomes == [ANSWER[: len(ANSWER) // 2].decode()]
     assert "garbage" in Played("garbage", 1).outcomes[0]
 
 
 @pytest.mark.parametrize("where", [{"plugin": "portmap"}, {"verb": "DEL"}])
-def test_other_plugins_and_verbs_are_let_alone(where: dict[str, str]) -> None:
+def test_other_plugins_and_verbs_are_unaffected(where: dict[str, str]) -> None:
     played = Played("crash", 1, **where)
     assert (played.outcomes, played.reported) == (["ok"], [])
 
 
 @pytest.mark.parametrize("where", [{"plugin": "*"}, {"verb": "*"}])
-def test_a_star_is_every_one(where: dict[str, str]) -> None:
+def test_a_star_matches_every_plugin(where: dict[str, str]) -> None:
     assert Played("crash", 1, **where).reported == ["ADD bridge: crash"]
 
 
@@ -118,12 +118,12 @@ def test_a_star_is_every_one(where: dict[str, str]) -> None:
         ("hang(3s)", "hang takes nothing in brackets"),
     ],
 )
-def test_what_cannot_be_read_is_named(text: str, words: str) -> None:
+def test_an_invalid_fault_is_named(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         parse_terms(text)
 
 
-def test_pods_are_named_by_a_glob_and_each_node_counts_for_itself() -> None:
+def test_pods_are_selected_by_a_glob_and_counted_per_node() -> None:
     fault = PluginFault("*", "*", parse_terms("1*crash"), pod="web-*")
     assert fault.fits("bridge", "ADD", "default/web-1")
     assert not fault.fits("bridge", "ADD", "default/db")

@@ -1,4 +1,4 @@
-"""Plugins that misbehave: every one of them is a clear error, and none leaves anything behind."""
+"""Plugins that misbehave: each causes a clear error and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ANSWER = """echo '{"cniVersion": "1.0.0"}'"""
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """No file descriptor and no process, not even a dead one, outlives a test."""
+    """No file descriptor and no process, not even a zombie, outlives a test."""
     files, others = set(os.listdir("/proc/self/fd")), children()
     yield
     assert set(os.listdir("/proc/self/fd")) == files
-    if os.getpid() != 1:  # as the first process of a container it gets every orphan as its child
+    if os.getpid() != 1:  # as PID 1 of a container this process gets every orphan as its child
         assert children() <= others
 
 
@@ -53,7 +53,7 @@ def plugins(tmp_path: Path) -> Plugins:
 
 
 def run(path: str, timeout_s: float | None = None, stdin: bytes = b"{}", **options: int) -> bytes | str:
-    """What a plugin printed, or the text of the error."""
+    """The output of a plugin, or the text of the error."""
 
     async def main() -> bytes | str:
         with with_timeout(timeout_s) as ctx:
@@ -66,7 +66,7 @@ def run(path: str, timeout_s: float | None = None, stdin: bytes = b"{}", **optio
     return asyncio.run(main())
 
 
-def test_stdin_reaches_the_plugin_and_its_output_comes_back(plugins: Plugins) -> None:
+def test_stdin_reaches_the_plugin_and_its_output_is_returned(plugins: Plugins) -> None:
     big = b"x" * 300_000
     assert run(plugins.write("echo", "cat"), stdin=big) == big
 
@@ -76,7 +76,7 @@ def test_a_plugin_that_prints_a_megabyte(plugins: Plugins) -> None:
     assert run(path) == b"x" * 1_000_000
 
 
-def test_a_megabyte_also_where_time_is_virtual(plugins: Plugins) -> None:
+def test_a_megabyte_of_output_in_virtual_time(plugins: Plugins) -> None:
     path = plugins.write("big", "head -c 1000000 /dev/zero")
 
     async def main() -> int:
@@ -92,14 +92,14 @@ def test_a_plugin_that_never_stops_printing_is_killed(plugins: Plugins) -> None:
     wait_until_ended(f"yes {word}")
 
 
-def test_a_plugin_that_never_ends(plugins: Plugins) -> None:
+def test_a_plugin_that_never_exits(plugins: Plugins) -> None:
     sleep = unique_sleep()
     assert run(plugins.write("hang", f"exec {sleep}"), 0.1) == "netplugin failed with no error message: signal: killed"
     wait_until_ended(sleep)
 
 
 def test_a_plugin_that_forks_is_killed_with_its_children(plugins: Plugins) -> None:
-    """Children in its session, children in sessions of their own, and orphans that hold its output."""
+    """Children in its session, children in other sessions, and orphans that hold its output."""
     sleep = unique_sleep()
     path = plugins.write("fork", f"{sleep} &", f"setsid {sleep} &", f"(setsid {sleep} &)", sleep)
     assert run(path, 0.2) == "netplugin failed with no error message: signal: killed"
@@ -111,8 +111,8 @@ def test_a_background_child_that_holds_the_output_is_waited_for(plugins: Plugins
     assert run(path) == b"early\nlate\n"
 
 
-def test_a_background_child_cannot_hold_up_a_timeout(plugins: Plugins) -> None:
-    """The plugin itself had answered in time."""
+def test_a_background_child_does_not_delay_a_timeout(plugins: Plugins) -> None:
+    """The plugin itself answered in time."""
     sleep = unique_sleep()
     path = plugins.write("background", f"{sleep} &", ANSWER)
     answer = b'{"cniVersion": "1.0.0"}\n'
@@ -120,7 +120,7 @@ def test_a_background_child_cannot_hold_up_a_timeout(plugins: Plugins) -> None:
     wait_until_ended(sleep)
 
 
-def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_plugin_that_closes_its_output_and_keeps_running(plugins: Plugins, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     assert run(plugins.write("closed", "exec >&- 2>&-", "sleep 0.2", f"touch {mark}")) == b""
     assert mark.exists()
@@ -153,12 +153,12 @@ def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plu
         ((ANSWER,), 0o644, "netplugin failed with no error message: fork/exec {path}: permission denied"),
     ],
 )
-def test_failures_in_libcnis_words(plugins: Plugins, lines: tuple[str, ...], mode: int, reported: str) -> None:
+def test_failures_have_libcnis_messages(plugins: Plugins, lines: tuple[str, ...], mode: int, reported: str) -> None:
     path = plugins.write("plugin", *lines, mode=mode)
     assert run(path) == reported.format(path=path)
 
 
-def test_what_does_not_exist_or_is_not_a_program(tmp_path: Path) -> None:
+def test_a_missing_file_or_a_file_that_is_not_executable(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert run(missing) == f"netplugin failed with no error message: fork/exec {missing}: no such file or directory"
     text = tmp_path / "text"
@@ -167,8 +167,8 @@ def test_what_does_not_exist_or_is_not_a_program(tmp_path: Path) -> None:
     assert run(str(text)) == f"netplugin failed with no error message: fork/exec {text}: exec format error"
 
 
-def test_a_file_that_is_being_written_is_tried_again(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tries are a second apart; here the seconds are short."""
+def test_a_file_that_is_being_written_is_retried(plugins: Plugins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries are a second apart; the test shortens them."""
     path = plugins.write("busy", ANSWER)
 
     async def main(writer: IO[str], release_after: int) -> tuple[bytes | str, int]:
@@ -199,7 +199,7 @@ def test_a_cancelled_call_kills_the_plugin(plugins: Plugins) -> None:
 
     async def main() -> None:
         call = asyncio.create_task(RealExec().exec_plugin(path, b"", dict(os.environ)))
-        await asyncio.sleep(0)  # now it has been started
+        await asyncio.sleep(0)  # the plugin has been started
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -208,7 +208,7 @@ def test_a_cancelled_call_kills_the_plugin(plugins: Plugins) -> None:
     wait_until_ended(sleep)
 
 
-def test_a_context_that_is_done_starts_nothing(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_cancelled_context_starts_nothing(plugins: Plugins, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     path = plugins.write("touch", f"touch {mark}")
     ctx = Context()
@@ -218,8 +218,8 @@ def test_a_context_that_is_done_starts_nothing(plugins: Plugins, tmp_path: Path)
     assert not mark.exists()
 
 
-def test_no_more_than_so_many_run_immediately(plugins: Plugins, tmp_path: Path) -> None:
-    """Each counts who is there while it exists."""
+def test_the_number_of_concurrent_plugins_is_limited(plugins: Plugins, tmp_path: Path) -> None:
+    """Each counts the running plugins while it exists."""
     path = plugins.write(
         "count", f"touch {tmp_path}/here-$$", f"ls {tmp_path} | grep -c here-", f"rm {tmp_path}/here-$$"
     )
@@ -246,7 +246,7 @@ def test_every_run_is_reported_to_the_observers(plugins: Plugins) -> None:
     assert run.seconds > 0
 
 
-def test_virtual_time_stands_still_during_a_call(plugins: Plugins) -> None:
+def test_virtual_time_stops_during_a_call(plugins: Plugins) -> None:
     """A timer of the virtual clock does not fire while a real plugin runs; a limit on the wall clock does."""
     quick, hanging = plugins.write("quick", "sleep 0.1", ANSWER), plugins.write("hang", f"exec {unique_sleep()}")
 

@@ -1,4 +1,4 @@
-"""The flannel meta plugin: what it makes for its delegate, and a real network by it."""
+"""The flannel meta plugin: the configuration of its delegate, and a real network."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def test_a_bad_subnet_file(env: str, reported: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["name", "ipam"])
-def test_the_delegate_may_not_say_what_flannel_sets(key: str) -> None:
+def test_the_delegate_must_not_set_what_flannel_sets(key: str) -> None:
     with pytest.raises(CniError, match=f"must not have '{key}' field, it'll be set by flannel"):
         made({"delegate": {key: "x"}})
 
 
 async def the_seeds_network(folder: str) -> dict[str, Any]:
-    """The conflist of the documents that kubesim was made from: flannel with a delegate, then portmap."""
+    """The conflist of the original documents: flannel with a delegate, then portmap."""
     plugins.install("flannel", folder)
     network = network_conf_from_bytes(
         json.dumps(
@@ -121,7 +121,7 @@ async def the_seeds_network(folder: str) -> dict[str, Any]:
     assert result is not None
     routes = output("nsenter", f"--net={path}", "ip", "route").splitlines()
     saved = os.listdir("/var/lib/cni/flannel")
-    for _ in range(2):  # the second time there is nothing left to remove
+    for _ in range(2):  # the second time nothing is left to remove
         await cni.del_network_list(network, runtime)
     reserved = [name for name in os.listdir("/var/lib/cni/networks/cni0") if name[0].isdigit()]
     return {

@@ -1,4 +1,4 @@
-"""Results of plugins, from one version of the specification to another."""
+"""Results of plugins, converted between versions of the specification."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_again(result: AnyResult) -> AnyResult:
 
 
 @given(RESULTS, st.sampled_from(ALL))
-def test_a_result_that_is_written_reads_the_same(result: Result, version: str) -> None:
+def test_a_written_result_can_be_read_again(result: Result, version: str) -> None:
     if version in ("0.1.0", "0.2.0") and not result.ips:
         with pytest.raises(CniError, match="cannot convert: no valid IP addresses"):
             convert(result, version)
@@ -53,13 +53,13 @@ def test_a_result_that_is_written_reads_the_same(result: Result, version: str) -
 
 
 @given(RESULTS)
-def test_from_1_to_0_4_and_back_nothing_is_lost(result: Result) -> None:
+def test_from_1_0_to_0_4_and_back_nothing_is_lost(result: Result) -> None:
     for version in ("0.3.0", "0.3.1", "0.4.0", "1.0.0"):
         assert convert(convert(result, version), "1.1.0") == result
 
 
 @given(RESULTS.filter(lambda result: len(result.ips) > 0))
-def test_to_0_2_the_first_address_of_each_family_stays(result: Result) -> None:
+def test_conversion_to_0_2_keeps_the_first_address_of_each_family(result: Result) -> None:
     old = convert(result, "0.2.0")
     assert isinstance(old, Result020)
     families = [ip.address.is_ipv4 for ip in result.ips if ip]
@@ -69,7 +69,7 @@ def test_to_0_2_the_first_address_of_each_family_stays(result: Result) -> None:
         assert old.ip4.ip == first
 
 
-def test_an_address_that_is_missing_prints_as_go_prints_it() -> None:
+def test_a_missing_address_is_printed_as_in_go() -> None:
     result = create_result("1.0.0", b'{"cniVersion": "1.0.0", "ips": [{}], "routes": [{"gw": ""}]}')
     assert dumps(result.to_json()) == (
         '{"cniVersion":"1.0.0","ips":[{"address":"\\u003cnil\\u003e"}],"routes":[{"dst":"\\u003cnil\\u003e"}]}'
@@ -81,14 +81,14 @@ def with_index(index: int, *interfaces: str) -> dict[str, Any]:
     return merge([Result(interfaces=tuple(Interface(name) for name in interfaces), ips=(ip,))], "eth0").to_json()
 
 
-def test_addresses_are_gathered_by_interface() -> None:
+def test_addresses_are_grouped_by_interface() -> None:
     reported = with_index(1, "veth", "eth0")["Interfaces"]
     assert reported["eth0"]["IPConfigs"] == [{"IP": "10.0.0.2", "Gateway": "10.0.0.1"}]
     assert reported["veth"]["IPConfigs"] is None
 
 
 @pytest.mark.parametrize("index", [-1, 1, 2])
-def test_an_address_of_an_interface_that_does_not_exist_is_an_error(index: int) -> None:
-    """Upstream panics where the index is exactly one too many."""
+def test_an_address_of_a_missing_interface_is_an_error(index: int) -> None:
+    """Upstream panics if the index is exactly one too high."""
     with pytest.raises(CniError, match=r"^invalid interface config: invalid IP configuration .*: invalid result$"):
         with_index(index, "eth0")

@@ -1,4 +1,4 @@
-"""The skeleton of a plugin: what reaches its commands, and what the runtime gets to hear."""
+"""The skeleton of a plugin: the input of its commands, and its output for the runtime."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Outcome:
 @pytest.mark.parametrize(
     ("command", "called"), [("ADD", "add"), ("DEL", "delete"), ("CHECK", "check"), ("GC", "gc"), ("STATUS", "status")]
 )
-def test_commands_reach_their_function(command: str, called: str) -> None:
+def test_each_command_calls_its_function(command: str, called: str) -> None:
     outcome = Outcome(CNI_COMMAND=command, CNI_ARGS="A=b")
     assert outcome.error is None
     (name, args), = outcome.called  # fmt: skip
@@ -110,19 +110,19 @@ def test_del_needs_no_namespace_and_status_no_container() -> None:
     assert Outcome(CNI_NETNS="/proc/self/ns/net", CNI_NETNS_OVERRIDE="1").error is None
 
 
-def test_version_is_answered_without_looking_at_stdin() -> None:
+def test_version_is_answered_without_reading_stdin() -> None:
     outcome = Outcome("not json", CNI_COMMAND="VERSION")
     assert outcome.error is None
     assert json.loads(outcome.out) == {"cniVersion": "1.1.0", "supportedVersions": ["0.4.0", "1.0.0", "1.1.0"]}
 
 
-def test_started_directly_it_prints_what_it_is() -> None:
+def test_started_directly_it_prints_its_name_and_versions() -> None:
     outcome = Outcome(CNI_COMMAND="")
     assert outcome.error is None
     assert outcome.err == "about this plugin\nCNI protocol versions supported: 0.4.0, 1.0.0, 1.1.0\n"
 
 
-def test_an_error_is_printed_as_runtimes_expect_it() -> None:
+def test_an_error_has_the_format_that_runtimes_expect() -> None:
     out = io.StringIO()
     print_error(PluginError(11, "busy", "pool"), out)
     assert json.loads(out.getvalue()) == {"code": 11, "msg": "busy", "details": "pool"}
@@ -137,7 +137,7 @@ def test_arguments() -> None:
 
 
 def test_the_plugin_of_the_documentation_works(tmp_path: Path) -> None:
-    """docs/cni.md shows a whole plugin; it is one."""
+    """The plugin in docs/cni.md is complete and works."""
     root = Path(__file__).parent.parent.parent.parent
     document = (root / "docs" / "cni.md").read_text()
     code = document.split("```python\n#!/usr/bin/env python3\n")[1].split("```")[0]

@@ -52,7 +52,7 @@ def both_later(by: float) -> Callable[[Story], object]:
         lambda story: None,
         lambda story: story["statuses"][-1]["status"].update(podIP="10.1.2.3", startTime="2020-01-01T00:00:00Z"),
         lambda story: story["statuses"].insert(3, story["statuses"][2]),  # the same again
-        lambda story: story["statuses"].pop(2),  # lasted only a moment
+        lambda story: story["statuses"].pop(2),  # was true only briefly
         both_later(0.9),
         lambda story: story["events"].append(story["events"][-1] | {"message": "probe: code = Canceled"}),
         lambda story: story["events"].append(story["events"][-1] | {"component": "default-scheduler"}),
@@ -82,7 +82,7 @@ def test_decisions_of_the_kubelet_are_compared(change: Callable[[Story], object]
 
 def test_two_consecutive_brief_statuses_must_not_be_missing() -> None:
     def drop(story: Story) -> None:
-        del story["statuses"][2:4]  # two in a row
+        del story["statuses"][2:4]  # two in sequence
 
     assert any("brief statuses missing" in line for line in changed("delete-at-once", drop))
 

@@ -62,7 +62,7 @@ def test_several_containers() -> None:
     assert validate(Pod.from_json({"metadata": {"annotations": annotations}, "spec": spec})) == ""
 
 
-def test_a_field_without_a_name() -> None:
+def test_a_profile_field_without_a_name() -> None:
     made = pod(securityContext={"appArmorProfile": {"type": "Localhost"}})
     text = "&AppArmorProfile{Type:Localhost,LocalhostProfile:nil,}"
     assert validate(made) == f'invalid empty AppArmor profile name: "{text}"'
@@ -76,7 +76,7 @@ def test_a_field_without_a_name() -> None:
         ({"type": "Unconfined"}, False),
     ],
 )
-def test_profiles_that_are_required(context: dict[str, str], rejected: bool) -> None:
+def test_required_profiles(context: dict[str, str], rejected: bool) -> None:
     refusal = ("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host")
     handler = AppArmorAdmission(enabled=False)
     assert handler.admit(pod(securityContext={"appArmorProfile": context})) == (refusal if rejected else ("", ""))
@@ -84,9 +84,9 @@ def test_profiles_that_are_required(context: dict[str, str], rejected: bool) -> 
     assert handler.admit(pod(containers=of_container)) == (refusal if rejected else ("", ""))
 
 
-def test_a_pod_that_runs_already_is_not_checked() -> None:
+def test_a_running_pod_is_not_checked() -> None:
     assert AppArmorAdmission(enabled=False).admit(pod("runtime/default", phase="Running")) == ("", "")
 
 
-def test_a_name_is_not_looked_up() -> None:
+def test_a_profile_name_is_not_resolved() -> None:
     assert AppArmorAdmission().admit(pod("localhost/no-such-profile")) == ("", "")

@@ -1,4 +1,4 @@
-"""Features of a node that a pod needs.
+"""Node features that a pod requires.
 
 Mirrors: pkg/kubelet/lifecycle/handlers_test.go TestDeclaredFeaturesAdmitHandler; component-helpers nodedeclaredfeatures
 features/restartallcontainers and usernamespaceshostnetwork tests
@@ -39,11 +39,11 @@ def gates(**settings: bool) -> FeatureGates:
         (pod(hostNetwork=True, hostUsers=True), []),
     ],
 )
-def test_what_a_pod_needs(given: Pod, expected: list[str]) -> None:
+def test_features_required_by_a_pod(given: Pod, expected: list[str]) -> None:
     assert required_features(given) == expected
 
 
-def test_what_a_node_declares() -> None:
+def test_features_of_a_node() -> None:
     assert declared_features(gates()) == (
         "ExtendWebSocketsToKubelet",
         "InPlacePodLevelResourcesVerticalScaling",
@@ -53,7 +53,7 @@ def test_what_a_node_declares() -> None:
     assert "UserNamespacesHostNetworkSupport" in declared_features(gates(UserNamespacesHostNetworkSupport=True))
 
 
-def test_requirements_that_are_met_or_not() -> None:
+def test_satisfied_and_unsatisfied_requirements() -> None:
     admission = PodFeaturesAdmission(gates())
     assert admission.admit(pod()) == ("", "")
     assert admission.admit(pod(containers=[RESTART_ALL])) == ("", "")

@@ -1,4 +1,4 @@
-"""The kubelet's own last look at a pod: resources, affinity, name, ports, taints, and what no node could give."""
+"""The kubelet's own admission checks: resources, affinity, name, ports, taints, and features that the node lacks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
-def test_resources_are_counted_with_the_pods_that_are_there() -> None:
+def test_resources_are_counted_with_the_existing_pods() -> None:
     others = [pod({"cpu": "1500m"}), pod({"memory": "512Mi"})]
     assert admit(pod({"cpu": "500m", "memory": "512Mi"}), node(), others) == AdmissionResult(True)
     result = admit(pod({"cpu": "501m", "memory": "1Gi"}), node(), others)
@@ -61,7 +61,7 @@ def test_only_extended_resources_the_node_knows_count_but_huge_pages_always() ->
     assert admit(pod({"hugepages-2Mi": "2Mi"}), node(), []).reason == "OutOfhugepages-2Mi"
 
 
-def test_a_resource_that_dynamic_allocation_provides_is_not_counted_again() -> None:
+def test_a_dynamically_allocated_resource_is_not_counted_again() -> None:
     mapping = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
     claimed = Pod.from_json({
         "spec": {"containers": [{"name": "c", "resources": {"requests": {"example.com/gpu": "3"}}}]},
@@ -81,10 +81,10 @@ def test_a_resource_that_dynamic_allocation_provides_is_not_counted_again() -> N
         (expression("absent", "Exists"), False),
         (expression("size", "Gt", "9"), True),
         (expression("size", "Lt", "10"), False),
-        (expression("size", "Gt", "-1"), False),  # not a label value: the term selects nothing
+        (expression("size", "Gt", "-1"), False),  # not a label value, so the term selects nothing
         (expression("zone", "Exists", "a"), False),
         (expression("bad key", "DoesNotExist"), False),
-        (expression("kubernetes.io/os", "In", "linux"), True),  # put there by the kubelet
+        (expression("kubernetes.io/os", "In", "linux"), True),  # set by the kubelet
         ({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}, True),
         ({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["node-1"]}]}, False),
         ({"matchFields": [{"key": "metadata.name", "operator": "Exists", "values": ["node-1"]}]}, False),
@@ -135,7 +135,7 @@ def test_taints_of_static_pods_and_comparison_operators() -> None:
     assert not admit(pod(tolerations=[above]), tainted, [], gates).admit
 
 
-def test_a_reason_that_no_room_can_fix_is_reported_alone() -> None:
+def test_a_reason_that_more_resources_cannot_fix_is_reported_alone() -> None:
     windows = admit(pod({"cpu": "9"}, metadata={"labels": {"kubernetes.io/os": "windows"}}), node(), [])
     assert (windows.reason, windows.failures) == ("PodOSSelectorNodeLabelDoesNotMatch", ())
     assert admit(pod(os={"name": "windows"}), node(), []).reason == "PodOSNotSupported"
@@ -144,7 +144,7 @@ def test_a_reason_that_no_room_can_fix_is_reported_alone() -> None:
     assert strict.message == "SupplementalGroupsPolicy=Strict is not supported in this node"
 
 
-def test_a_resource_that_nobody_counts() -> None:
+def test_a_resource_that_is_not_counted() -> None:
     assert admit(pod({"apples": "1000"}), node({"apples": "1"}), []).admit
 
 
@@ -162,7 +162,7 @@ OLD = ["v1.6", "v1.12"]
 
 
 @pytest.mark.parametrize("profile", OLD)
-def test_older_kubelets_name_their_own_predicates_in_their_own_order(profile: str) -> None:
+def test_older_kubelets_have_their_own_predicates_and_order(profile: str) -> None:
     taint = {"key": "k", "effect": "NoExecute"}
     port = [{"hostPort": 80, "containerPort": 80}]
     asking = pod(nodeName="other", nodeSelector={"zone": "b"}, ports=port)
@@ -189,7 +189,7 @@ def test_without_the_gate_no_init_container_may_restart_always() -> None:
     )
 
 
-def test_what_a_plugin_reports_counts_for_one_pod() -> None:
+def test_the_capacity_of_a_plugin_counts_for_one_pod() -> None:
     asked: list[str] = []
 
     def plugins(pod: Pod, allocatable: NodeResources) -> NodeResources:

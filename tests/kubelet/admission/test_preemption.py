@@ -1,4 +1,4 @@
-"""Who has to go so that a critical pod gets in.
+"""Preemption by the kubelet: the pods that are stopped to admit a critical pod.
 
 The cases are those of upstream's pkg/kubelet/preemption/preemption_test.go (TestGetPodsToPreempt,
 TestHandleAdmissionFailure, TestAdmissionRequirementsSubtract, TestSmallerResourceRequest), in our words.
@@ -33,7 +33,7 @@ MI = 1 << 20
 
 
 def make(name: str, amount: int = 0, *, limited: bool = False, priority: int | None = None) -> Pod:
-    """`amount` is thousandths of a cpu and Mi of memory."""
+    """`amount` is in millicores of CPU and Mi of memory."""
     resources: dict[str, Any] = {"requests": {"cpu": f"{amount}m", "memory": f"{amount}Mi"}} if amount else {}
     if limited:
         resources["limits"] = resources["requests"]
@@ -61,10 +61,10 @@ def need(cpu: int = 0, memory: int = 0, pods: int = 0) -> Requirements:
     [
         ((), need(), ()),
         ((BURSTABLE,), need(100, 100, 1), (BURSTABLE,)),
-        # The lesser class goes where that is enough ...
+        # A pod of the lower class is preempted if that suffices ...
         ((BURSTABLE, BEST_EFFORT), need(pods=1), (BEST_EFFORT,)),
         ((BURSTABLE, GUARANTEED), need(pods=1), (BURSTABLE,)),
-        # ... in it the smallest pod that is enough ...
+        # ... in it the smallest pod that suffices ...
         ((BEST_EFFORT, LARGE_BURSTABLE, BURSTABLE), need(100, 100), (BURSTABLE,)),
         ((BEST_EFFORT, BURSTABLE, LARGE_BURSTABLE), need(150, 150), (LARGE_BURSTABLE,)),
         # ... and as few as possible.
@@ -72,7 +72,7 @@ def need(cpu: int = 0, memory: int = 0, pods: int = 0) -> Requirements:
         (ALL, need(memory=550), (LARGE_BURSTABLE, LARGE_GUARANTEED)),
     ],
 )
-def test_as_few_and_as_unimportant_pods_as_possible(
+def test_as_few_and_as_unimportant_pods_as_possible_are_preempted(
     pods: tuple[Pod, ...], needed: Requirements, gone: tuple[Pod, ...]
 ) -> None:
     assert pods_to_preempt(CLUSTER_CRITICAL, pods, needed) == list(gone)
@@ -83,20 +83,20 @@ def test_as_few_and_as_unimportant_pods_as_possible(
     [
         ((), need(pods=1)),
         ((BURSTABLE,), need(200, 200, 2)),
-        ((BEST_EFFORT,), need(cpu=1)),  # it has nothing to give
-        ((NODE_CRITICAL,), need(cpu=100)),  # and this one is more important
+        ((BEST_EFFORT,), need(cpu=1)),  # it has no resources to free
+        ((NODE_CRITICAL,), need(cpu=100)),  # and this pod is more important
     ],
 )
-def test_if_all_together_are_not_enough_nobody_goes(pods: tuple[Pod, ...], needed: Requirements) -> None:
+def test_if_all_pods_together_do_not_suffice_none_is_preempted(pods: tuple[Pod, ...], needed: Requirements) -> None:
     with pytest.raises(NothingToPreempt):
         pods_to_preempt(CLUSTER_CRITICAL, pods, needed)
 
 
-def test_a_critical_pod_goes_for_a_more_important_one() -> None:
+def test_a_critical_pod_is_preempted_for_a_more_important_one() -> None:
     assert pods_to_preempt(NODE_CRITICAL, (CLUSTER_CRITICAL,), need(cpu=100)) == [CLUSTER_CRITICAL]
 
 
-def test_what_is_still_needed_without_a_pod() -> None:
+def test_remaining_requirements_without_a_pod() -> None:
     assert subtract(need(100, 100, 1), (BEST_EFFORT,)) == need(100, 100)
     assert subtract(need(50, 50), (BURSTABLE,)) == ()
     assert subtract(need(200, 200, 1), (BURSTABLE,)) == need(100, 100)
@@ -147,7 +147,7 @@ def lacking(resource: str, amount: int) -> Failure:
     return InsufficientResource(resource, amount, 0, 0)
 
 
-def test_others_are_killed_and_reported_why() -> None:
+def test_preempted_pods_are_killed_and_get_the_reason() -> None:
     kills = Kills()
     result = handle(kills, CLUSTER_CRITICAL, (CLUSTER_CRITICAL, *ALL), lacking("memory", 550 * MI))
     assert result.admit
@@ -174,25 +174,25 @@ def test_others_are_killed_and_reported_why() -> None:
     assert condition.message == "Pod was preempted by Kubelet to accommodate a critical pod."
 
 
-def test_a_pod_that_does_not_stop_in_time_keeps_nobody_out() -> None:
+def test_a_pod_that_does_not_stop_in_time_blocks_nobody() -> None:
     kills = Kills(fails=True)
     assert handle(kills, CLUSTER_CRITICAL, ALL, lacking("memory", 550 * MI)).admit
     assert len(kills.events) == 2
 
 
-def test_for_an_ordinary_pod_nobody_goes() -> None:
+def test_an_ordinary_pod_preempts_nothing() -> None:
     kills = Kills()
     result = handle(kills, GUARANTEED, (BURSTABLE,), lacking("cpu", 1))
     assert (result.admit, result.reason, kills.killed) == (False, "OutOfcpu", {})
 
 
-def test_a_reason_that_more_room_cannot_fix_stays() -> None:
+def test_a_reason_that_more_resources_cannot_fix_remains() -> None:
     kills = Kills()
     result = handle(kills, CLUSTER_CRITICAL, (BURSTABLE,), lacking("pods", 1), NODE_AFFINITY)
     assert (result.admit, result.reason, kills.killed) == (False, "NodeAffinity", {})
 
 
-def test_without_anybody_to_preempt_the_refusal_says_so() -> None:
+def test_without_a_preemptable_pod_the_message_names_the_resource() -> None:
     result = handle(Kills(), CLUSTER_CRITICAL, (CLUSTER_CRITICAL,), lacking("pods", 1))
     assert result.reason == "UnexpectedAdmissionError"
     assert result.message == (
@@ -206,7 +206,7 @@ def test_without_anybody_to_preempt_the_refusal_says_so() -> None:
 
 def test_a_critical_pod_is_admitted_once_the_others_have_stopped() -> None:
     def asking(name: str, cpu: str, namespace: str = "default") -> dict[str, Any]:
-        # It does not heed TERM, so that it ends with an error: one that ended well would be reported as succeeded.
+        # It ignores SIGTERM, so that it exits with an error; with exit code 0 it would be reported as succeeded.
         manifest = pod(name, command=["sleep", "100000"])
         manifest["metadata"]["namespace"] = namespace
         manifest["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}

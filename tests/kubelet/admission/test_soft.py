@@ -1,4 +1,4 @@
-"""The status of a pod that soft admission keeps from running."""
+"""The status of a pod that soft admission blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.api.pod import PodStatus
 from kubesim.kubelet.admission.soft import blocked_status
 
 
-def test_containers_that_wait_are_blocked() -> None:
+def test_waiting_containers_are_blocked() -> None:
     waiting = {"waiting": {"reason": "PodInitializing", "message": "soon"}}
     status = PodStatus.from_json(
         {

@@ -41,7 +41,7 @@ def test_not_allowed(name: str) -> None:
     assert refusal(name) == f'"{name}" not allowlisted'
 
 
-def test_not_with_the_hosts_namespaces() -> None:
+def test_not_allowed_with_host_namespaces() -> None:
     assert refusal("kernel.sem", hostIPC=True) == '"kernel.sem" not allowed with host IPC enabled'
     assert refusal("net.b.c", hostNetwork=True) == '"net.b.c" not allowed with host Net enabled'
     assert refusal("net.b.c", hostIPC=True) == ""
@@ -55,7 +55,7 @@ def test_a_pod_is_rejected_unless_the_node_allows_it() -> None:
     assert "Started" in Played(step, kubeletConfiguration=configuration).events("tuned")
 
 
-def test_what_is_of_no_namespace_cannot_be_allowed() -> None:
+def test_a_sysctl_without_a_namespace_cannot_be_allowed() -> None:
     text = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario

@@ -34,7 +34,8 @@ def names(table: list[Row]) -> list[str]:
 
 @cache
 def topology(name: str) -> CpuTopology:
-    """CPU, NUMA node, socket, core and uncore cache of each CPU; the counts are the table's own, right or not."""
+    """CPU, NUMA node, socket, core and uncore cache of each CPU; the counts are the table's own, even if they are
+    wrong."""
     row = next(row for row in rows("cpumanager/topologies") if row["name"] == name)
     details = {cpu: CpuInfo(*place) for cpu, *place in row["details"]}
     return new_topology(
@@ -66,7 +67,7 @@ def gates_of(row: Row) -> FeatureGates:
 
 
 def outcome(function: Callable[[], object]) -> tuple[object, str]:
-    """What it returns, and the text of the error that it raises."""
+    """The result, and the text of the error."""
     try:
         return function(), ""
     except KubesimError as error:

@@ -1,4 +1,4 @@
-"""The container manager: what a pod is given at admission is what its containers run with, until the pod is gone."""
+"""The container manager: containers run with the resources allocated at admission, until the pod is deleted."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def log(story: Played, name: str) -> list[str]:
 # -- a whole node -----------------------------------------------------------------------------------------------
 
 
-def test_a_container_runs_on_the_cpus_that_it_was_given() -> None:
+def test_a_container_runs_on_its_allocated_cpus() -> None:
     story = Played(
         objects=[guaranteed("two", 2, f"{SHOW}; sleep 1d"), guaranteed("three", 3, f"{SHOW}; sleep 1d")], **STATIC
     )
     assert log(story, "two") == ["1,5", "2"]
-    assert log(story, "three") == ["2,4,6", "3"]  # the third is beside the reserved one
+    assert log(story, "three") == ["2,4,6", "3"]  # the third is next to the reserved one
 
 
-def test_cpus_stay_with_a_container_when_it_and_the_kubelet_are_restarted() -> None:
+def test_cpus_stay_with_a_container_when_it_and_the_kubelet_restart() -> None:
     objects = [guaranteed("two", 2, f"{SHOW}; sleep 15; exit 1"), guaranteed("other", 2)]
     story = Played({"at": "10s", "restart": "kubelet"}, objects=objects, **STATIC)
     assert log(story, "two")[:4] == ["1,5", "2", "1,5", "2"]
@@ -83,7 +83,7 @@ def test_full_cores_only() -> None:
     assert story.messages("SMTAlignmentError") == [expected]
 
 
-def test_a_pod_with_cpus_of_its_own_has_no_quota() -> None:
+def test_a_pod_with_exclusive_cpus_has_no_quota() -> None:
     """DisableCPUQuotaWithExclusiveCPUs"""
     shared = guaranteed("shared", 2)
     del shared["spec"]["containers"][0]["resources"]["requests"]
@@ -166,7 +166,7 @@ POD = pod_of({"uid": "pod", "containers": [{"name": "main"}]})
 MAIN = POD.spec.containers[0]
 
 
-def test_without_managers_there_is_nothing_to_do() -> None:
+def test_without_managers_nothing_is_allocated() -> None:
     manager = ContainerManager()
     config = cast(ContainerConfig, object())
     assert manager.admit(POD) is ADMITTED
@@ -177,7 +177,7 @@ def test_without_managers_there_is_nothing_to_do() -> None:
     asyncio.run(manager.prepare_dynamic_resources(POD))
 
 
-def test_devices_and_claims_add_up() -> None:
+def test_devices_and_claims_are_combined() -> None:
     """container_manager_linux.go GetResources"""
     manager = ContainerManager()
     manager.dra = cast(DraManager, Claims())
@@ -188,7 +188,7 @@ def test_devices_and_claims_add_up() -> None:
     assert (both.env, [device.path_on_host for device in both.devices]) == ((("GPU", "0"),), ["/dev/gpu0"])
 
 
-def test_a_manager_that_cannot_allocate_refuses_the_pod() -> None:
+def test_a_pod_is_rejected_if_a_manager_cannot_allocate() -> None:
     manager = ContainerManager()
     devices = Devices()
     manager.devices = cast(DeviceManager, devices)

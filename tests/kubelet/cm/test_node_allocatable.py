@@ -1,4 +1,4 @@
-"""What of a node is left for pods: upstream's tables, and the kubelet configuration that leads there.
+"""Allocatable resources of a node: upstream's tables, and the kubelet configuration.
 
 Re-tells pkg/kubelet/cm/node_container_manager_linux_test.go TestNodeAllocatableReservationForScheduling (11 rows),
 TestNodeAllocatableForEnforcement (7), TestNodeAllocatableInputValidation (10), and of pkg/kubelet/nodestatus
@@ -114,7 +114,7 @@ def test_the_cgroup_of_all_pods_is_not_limited_by_thresholds(
         pytest.param(("", "100Mi"), ("", "50Mi"), ("10", ""), "", id="7"),
     ],
 )
-def test_a_kubelet_starts_that_leaves_something(
+def test_a_kubelet_starts_if_it_leaves_some_capacity(
     kube: tuple[str, str], system: tuple[str, str], capacity: tuple[str, str], hard: str
 ) -> None:
     reserved = config(cpu_and_memory(*kube), cpu_and_memory(*system), hard=hard)
@@ -122,7 +122,7 @@ def test_a_kubelet_starts_that_leaves_something(
     assert invalid_node_allocatable(storage("500Mi"), config(storage("100Mi"))) == ""
 
 
-def test_a_kubelet_does_not_start_that_reserves_more_than_there_is() -> None:
+def test_a_kubelet_does_not_start_if_it_reserves_more_than_the_capacity() -> None:
     reserved = config(cpu_and_memory("5", "10Gi"), cpu_and_memory("5", "10Gi"), hard="2Gi")
     assert invalid_node_allocatable(cpu_and_memory("10", "11Gi"), reserved) == (
         'invalid Node Allocatable configuration. Resource "memory" has a reservation of 22Gi but capacity of 11Gi. '
@@ -162,7 +162,7 @@ def test_a_kubelet_does_not_start_that_reserves_more_than_there_is() -> None:
         ),
     ],
 )
-def test_allocatable_as_the_node_reports_it(more: Amounts, reservation: Amounts, expected: Amounts) -> None:
+def test_allocatable_in_the_node_status(more: Amounts, reservation: Amounts, expected: Amounts) -> None:
     capacity = {"cpu": "2", "memory": "1024", "pods": "110", **more}
     found = node_allocatable(capacity, {name: quantity(amount) for name, amount in reservation.items()})
     assert milli_values(found) == milli_values({**capacity, **expected})

@@ -1,7 +1,7 @@
 """One variable of an env file.
 
-Mirrors: pkg/kubelet/util/env/env_util_test.go TestParseEnv: all 48 rows. Rows whose file is `KEY1='...'` before another
-variable only say the value here.
+Mirrors: pkg/kubelet/util/env/env_util_test.go TestParseEnv: all 48 rows. Rows with `KEY1='...'` before another
+variable contain only the value here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from kubesim.kubelet.containers.env_file import EnvFileError, parse_env
         pytest.param("-----BEGIN A-----\nb3Blbn\n-----END A-----", id="multi-line value with Cert"),
     ],
 )
-def test_a_value_is_all_that_stands_between_its_quotes(value: str) -> None:
+def test_a_value_is_the_text_between_its_quotes(value: str) -> None:
     assert parse_env(f"KEY1='{value}'\nKEY2='bar'\n", "KEY1") == value
 
 
@@ -67,7 +67,7 @@ def test_a_value_is_all_that_stands_between_its_quotes(value: str) -> None:
         pytest.param("KEY1='foo'\nKEY2=''\nKEY3='bar'\n", "KEY2", "", id="empty value"),
         pytest.param("KEY1='foo'\nKEY2='bar' # comment\n", "KEY2", "bar", id="comment after key value pair"),
         pytest.param("KEY1=''\nKEY2=''\nKEY3='bar'\n", "KEY2", "", id="empty single quotes"),
-        # Not in the table, but in the code.
+        # Not in the table, but in upstream's code.
         pytest.param("KEY1= 'a'\nKEY2='b'\n", "KEY2", "b", id="whitespace after = makes a variable empty"),
         pytest.param("KEY1= 'a'\nKEY1='b'\n", "KEY1", "", id="an empty variable ends the search"),
         pytest.param("KEY1='a\r\nb'\r\nKEY2='c'\r\n", "KEY1", "a\nb", id="a carriage return belongs to the line's end"),
@@ -75,7 +75,7 @@ def test_a_value_is_all_that_stands_between_its_quotes(value: str) -> None:
         pytest.param("KEY1='a'\nKEY1='b'\n", "KEY1", "a", id="the first one counts"),
     ],
 )
-def test_which_line_has_the_variable(text: str, key: str, expected: str) -> None:
+def test_the_line_of_a_variable(text: str, key: str, expected: str) -> None:
     assert parse_env(text, key) == expected
 
 
@@ -149,7 +149,7 @@ def test_which_line_has_the_variable(text: str, key: str, expected: str) -> None
         pytest.param("A='1'\nB='2\n3\n", "B", "starting at line 2: unclosed single quote", id="never closed"),
     ],
 )
-def test_what_is_not_an_env_file(text: str, key: str, message: str) -> None:
+def test_invalid_env_files(text: str, key: str, message: str) -> None:
     with pytest.raises(EnvFileError) as refused:
         parse_env(text, key)
     assert str(refused.value) == f"invalid environment variable format {message}"

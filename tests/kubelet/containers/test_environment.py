@@ -1,4 +1,4 @@
-"""The environment that a container is created with, and what keeps it from being created."""
+"""The environment of a new container, and errors that block its creation."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def field(path: str) -> str | None:
     return value("fieldRef", apiVersion="v1", fieldPath=path)
 
 
-def test_variables_refer_to_those_before_them_and_replace_what_came_from_whole_objects() -> None:
+def test_variables_refer_to_earlier_ones_and_override_those_of_whole_objects() -> None:
     made = environment(
         {"name": "EARLY", "value": "$(LATE)"},
         {"name": "LATE", "value": "$(colour)-$$(colour)"},
@@ -81,7 +81,7 @@ def test_variables_refer_to_those_before_them_and_replace_what_came_from_whole_o
     )
     assert made == {
         "colour": "blue",
-        "size": "$(colour)",  # values of whole objects are taken as they are
+        "size": "$(colour)",  # values of whole objects are not expanded
         "not a name": "yes",  # any key of an object can be a name
         "P_password": "grün",
         "EARLY": "$(LATE)",
@@ -118,14 +118,14 @@ def test_keys_of_config_maps_and_secrets() -> None:
         ("secretKeyRef", {"name": "login", "key": "k"}, "couldn't find key k in Secret ns/login"),
     ],
 )
-def test_what_is_missing_is_an_error_unless_it_is_optional(kind: str, selector: dict[str, Any], message: str) -> None:
+def test_a_missing_key_is_an_error_unless_it_is_optional(kind: str, selector: dict[str, Any], message: str) -> None:
     with pytest.raises(ContainerConfigError) as refused:
         value(kind, **selector)
     assert str(refused.value) == message
     assert environment(source(kind, **selector, optional=True)) == {}
 
 
-def test_a_whole_object_that_is_missing() -> None:
+def test_a_missing_whole_object() -> None:
     with pytest.raises(ContainerConfigError, match=r'^secret "x" not found$'):
         environment(env_from=({"secretRef": {"name": "x"}},))
     assert environment(env_from=({"configMapRef": {"name": "x", "optional": True}},)) == {}
@@ -153,7 +153,7 @@ def test_addresses_are_in_the_order_of_the_node() -> None:
         ("status.phase", "unsupported fieldPath: status.phase"),
     ],
 )
-def test_fields_that_a_variable_cannot_have(path: str, message: str) -> None:
+def test_unsupported_fields(path: str, message: str) -> None:
     with pytest.raises(ContainerConfigError) as refused:
         field(path)
     assert str(refused.value) == message
@@ -174,7 +174,7 @@ def test_resources_are_counted_in_divisors_and_rounded_up() -> None:
     assert resource("requests.memory", resources=own) == "0"
 
 
-def test_a_limit_that_is_not_set_is_the_pods_or_what_the_node_can_give() -> None:
+def test_an_unset_limit_is_that_of_the_pod_or_the_node() -> None:
     assert resource("limits.memory", "1Gi") == "8"
     assert resource("limits.cpu", container="main") == "4"
     pod_level = {"limits": {"cpu": "3", "memory": "0", "ephemeral-storage": "1Gi"}}
@@ -192,7 +192,7 @@ def test_resources_of_another_container() -> None:
     first = {"name": "first", "resources": {"limits": {"cpu": "3"}}}
     spec = {"initContainers": [first]}
     assert resource("limits.cpu", container="first", spec=spec) == "3"
-    assert resource("limits.memory", container="first", spec=spec) == "0"  # no default for this one
+    assert resource("limits.memory", container="first", spec=spec) == "0"  # no default for this variable
     with pytest.raises(ContainerConfigError, match=r"^container nobody not found$"):
         resource("limits.cpu", container="nobody")
     with pytest.raises(ContainerConfigError, match=r"^unsupported container resource : limits\.gpu$"):
@@ -233,14 +233,14 @@ def test_a_container_finds_the_api_server_and_can_verify_it() -> None:
     assert lines == ["-----BEGIN CERTIFICATE-----", "10.96.0.1:443"]
 
 
-def test_the_service_kubernetes_of_a_users_own_cluster_replaces_the_bundled_one() -> None:
+def test_a_users_kubernetes_service_replaces_the_bundled_one() -> None:
     spec = {"clusterIP": "10.96.0.99", "ports": [{"name": "https", "port": 6443}]}
     own = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes"}, "spec": spec}
     story = Played(objects=[own, shell("client", "echo $KUBERNETES_PORT", enableServiceLinks=False)])
     assert [r.text for r in story.records if isinstance(r, LogOutput)] == ["tcp://10.96.0.99:6443"]
 
 
-def test_a_static_pod_starts_without_the_variables_of_services_that_nobody_could_list() -> None:
+def test_a_static_pod_starts_without_service_variables_if_services_cannot_be_listed() -> None:
     manifest = shell("static", "echo host=$KUBERNETES_SERVICE_HOST")
     write = {"file": "static.yaml", "manifest": manifest}
     steps: list[dict[str, Any]] = [
@@ -281,14 +281,14 @@ def test_the_volume_of_a_file_must_be_mounted_by_some_container() -> None:
     assert set(story.messages("Failed", "none")) == {'Error: cannot find the volume "v" referenced by FileKeyRef'}
 
 
-def test_a_file_that_does_not_exist_and_a_directory_cannot_be_parsed() -> None:
+def test_a_missing_file_and_a_directory_are_parse_errors() -> None:
     for path in ("none.env", "a"):
         story = Played(objects=[with_file("none", from_file(path))])
         assert set(story.messages("Failed", "none")) == {"Error: couldn't parse env file"}
 
 
-def test_references_that_grow_without_end_do_not_fit_into_a_call() -> None:
-    """Each variable is three times the one before: the last would have 10^28 characters."""
+def test_exponentially_growing_references_exceed_the_size_of_a_call() -> None:
+    """Each variable is three times as long as the previous one: the last would have 10^28 characters."""
     names = [{"name": f"A{n}", "value": f"$(A{n - 1})" * 3} for n in range(1, 60)]
     with pytest.raises(MessageTooLarge, match="received message larger than max"):
         environment({"name": "A0", "value": "x" * 40}, *names)

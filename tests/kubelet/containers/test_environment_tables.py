@@ -1,4 +1,4 @@
-"""The environment of a container, row by row as upstream's own tables have it.
+"""The environment of a container, with upstream's tables.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestMakeEnvironmentVariables (31 rows),
 TestMakeEnvironmentVariablesWithFileKeyRef (10 rows).
@@ -84,7 +84,7 @@ def environment(
     objects: dict[str, JsonObject] | None = None,
     pod_ips: tuple[str, ...] = (),
 ) -> dict[str, str]:
-    """`objects` are the data of ConfigMap and Secret: as upstream's, whatever is asked for is found, or nothing is."""
+    """`objects` are the data of ConfigMap and Secret: as in upstream, every requested object is found, or none."""
 
     def find(kind: str, namespace: str, name: str) -> ApiObject | None:
         data = (objects or {}).get(kind)
@@ -249,7 +249,7 @@ def test_env_expansion_with_service_env_vars() -> None:
     assert made == {**EXPANDED, "SERVICE_VAR_TEST": "1.2.3.3:8083", **TEST, **KUBERNETES}
 
 
-def test_a_variable_hides_one_of_a_service_also_from_those_that_refer_to_it() -> None:
+def test_a_variable_overrides_a_service_variable_even_in_references() -> None:
     made = environment(
         env(EARLY="$(TEST_SERVICE_HOST)", TEST_SERVICE_HOST="own", LATE="$(TEST_SERVICE_HOST)"), links=True
     )
@@ -260,7 +260,7 @@ KINDS = pytest.mark.parametrize(("kind", "name"), [("ConfigMap", "configMap"), (
 
 
 def data(kind: str, **values: str) -> dict[str, JsonObject]:
-    """Of an object of this kind."""
+    """From an object of this kind."""
     encoded = {name: base64.b64encode(value.encode()).decode() for name, value in values.items()}
     return {kind: encoded if kind == "Secret" else values}
 
@@ -399,7 +399,7 @@ UNPARSED = "couldn't parse env file"
             'cannot find the volume "nonexistent-volume" referenced by FileKeyRef',
             id="volume not found, volume mounter is nil",
         ),
-        # Not in the table, but in the code.
+        # Not in the table, but in upstream's code.
         pytest.param(from_file("DATABASE", "nonexistent.env", optional=True), UNPARSED, id="optional without a file"),
         pytest.param(
             from_file("DATABASE", "database.env", "none", optional=True),

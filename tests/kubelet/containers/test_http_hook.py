@@ -1,4 +1,4 @@
-"""HTTP lifecycle hooks: what is said when the pod's address cannot be found out."""
+"""HTTP lifecycle hooks: the error if the pod's address is unknown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LISTED = RuntimePod("u", "p", "ns")
         (OnePod(LISTED, RuntimePodStatus("u")), "failed to find networking container: p"),
     ],
 )
-def test_what_is_missing_is_said(pods: OnePod, text: str) -> None:
+def test_an_unknown_address_is_reported(pods: OnePod, text: str) -> None:
     """lifecycle/handlers.go runHTTPHandler."""
 
     async def main() -> None:

@@ -16,7 +16,7 @@ from tests.support.ticks import ticks
 NOW = parse_time("2026-03-04T05:06:07Z")
 
 
-def test_what_can_be_read_of_a_log() -> None:
+def test_log_output_that_remains_readable() -> None:
     rotated = [
         "log.11111111-111111.gz",
         "log.00000000-000000.gz",
@@ -40,7 +40,7 @@ def test_what_can_be_read_of_a_log() -> None:
     ("max_files", "removed"),
     [(2, ["log.1", "log.2", "log.3", "log.4"]), (3, ["log.1", "log.2", "log.3"]), (6, [])],
 )
-def test_the_oldest_go(max_files: int, removed: list[str]) -> None:
+def test_the_oldest_logs_are_removed(max_files: int, removed: list[str]) -> None:
     plan = plan_rotation("log", ["log.3", "log.1", "log.2", "log.4"], LogRotatePolicy(max_files=max_files), NOW)
     assert list(plan.remove) == removed
     assert list(plan.compress) == [name for name in ("log.1", "log.2", "log.3", "log.4") if name not in removed]

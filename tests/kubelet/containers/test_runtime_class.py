@@ -31,7 +31,7 @@ def handler(name: str | None, profile: str = DEFAULT_PROFILE) -> str:
 
 
 @pytest.mark.parametrize(("name", "expected"), [(None, ""), ("", ""), ("native", ""), ("sandboxed", "kata-containers")])
-def test_a_class_that_exists(name: str | None, expected: str) -> None:
+def test_an_existing_class(name: str | None, expected: str) -> None:
     assert handler(name) == expected
 
 
@@ -41,7 +41,7 @@ def test_kubelets_whose_gate_is_off_use_the_default_handler(profile: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["phantom", "other"])
-def test_a_class_that_does_not_exist(name: str) -> None:
+def test_a_missing_class(name: str) -> None:
     with pytest.raises(SandboxConfigError) as error:
         handler(name)
     assert str(error.value) == f'runtimeclass.node.k8s.io "{name}" not found'

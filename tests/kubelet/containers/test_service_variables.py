@@ -1,4 +1,4 @@
-"""The variables by which a container finds Services.
+"""Service variables in a container.
 
 Mirrors: pkg/kubelet/envvars/envvars_test.go TestFromServices: its 7 Services, one test here for each.
 """
@@ -98,14 +98,14 @@ def test_from_services(found: Service, expected: list[str]) -> None:
     assert [f"{name}={value}" for name, value in from_services([found])] == expected
 
 
-def test_services_follow_each_other_and_a_port_without_protocol_is_tcp() -> None:
+def test_services_are_in_sequence_and_a_port_without_protocol_is_tcp() -> None:
     two = [service("b", "10.0.0.2", ("", 1, "")), service("a", "10.0.0.1", ("", 2, "TCP"))]
     assert [name for name, _ in from_services(two) if name.endswith("_HOST")] == ["B_SERVICE_HOST", "A_SERVICE_HOST"]
     assert dict(from_services(two))["B_PORT_1_TCP"] == "tcp://10.0.0.2:1"
 
 
 def test_two_services_with_the_same_variable() -> None:
-    """Which of them wins is accidental in a kubelet; here it is the last by name."""
+    """In a kubelet the winner is random; here it is the last one by name."""
     one, other = service("a", "10.0.0.1", ("", 1, "TCP")), service("a-service", "10.0.0.2", ("", 2, "TCP"))
     for services in ([one, other], [other, one]):
         found = get_service_env_var_map(services, "default", enable_links=True)

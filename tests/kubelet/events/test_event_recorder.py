@@ -1,4 +1,4 @@
-"""Events: counted, combined, held back as spam, and written in order."""
+"""Events: counted, combined, dropped as spam, and written in order."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_equal_events_are_one_object_with_a_count() -> None:
     assert second.first_timestamp == "2000-01-01T00:00:00Z"
 
 
-def test_the_tenth_message_for_one_reason_is_combined_with_those_that_follow() -> None:
+def test_the_tenth_message_for_one_reason_is_combined_with_later_ones() -> None:
     correlator = make_correlator()
     seen = [correlator.correlate(make_event(f"m{n}", f"e{n}"), T0 + n * SECOND) for n in range(12)]
     events = [event for event in seen if event is not None]
@@ -76,7 +76,7 @@ def test_an_object_may_have_25_events_then_one_every_five_minutes_and_the_count_
     assert later.count == 42
 
 
-def test_names_differ_although_time_stands_still_and_fit_the_rules() -> None:
+def test_names_differ_within_an_instant_and_are_valid() -> None:
     names = EventNames(random.Random(1))
     made = [names.make("web", T0) for _ in range(2000)]
     assert len(set(made)) == 2000
@@ -117,7 +117,7 @@ def test_the_recorder_shows_the_trace_immediately_and_the_server_in_order() -> N
     run_virtual(main)
 
 
-def test_a_server_that_is_down_is_asked_again_and_the_others_wait() -> None:
+def test_an_unavailable_server_is_retried_and_the_other_events_wait() -> None:
     async def main() -> None:
         clock = LoopClock()
         server = EventServer(clock)

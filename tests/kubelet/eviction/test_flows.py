@@ -1,10 +1,10 @@
-"""Pressure that starts, leads to evictions and ends: the cases of upstream, step by step.
+"""Pressure that starts, leads to evictions and ends: upstream's cases, step by step.
 
 Re-tells pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestPIDPressure, TestDiskPressureNodeFs (3
 rows: 2), TestInodePressureFsInodes (3 rows: 2), TestAllocatableMemoryPressure, TestMinReclaim, TestNodeReclaimFuncs
-(4 rows: 2), TestStorageLimitEvictions (3), Test...Pressure_VerifyPodStatus (memory, pids; of disks 2 of 3). Left out:
-the rows with a file system of its own for writable layers beside one for images (no node has one here),
-TestUpdateMemcgThreshold (there is no kernel to notify), TestManagerWithLocalStorageCapacityIsolationOpen.
+(4 rows: 2), TestStorageLimitEvictions (3), Test...Pressure_VerifyPodStatus (memory, pids; of disks 2 of 3). Omitted:
+the rows with separate file systems for writable layers and images (no node has them here), TestUpdateMemcgThreshold
+(there is no kernel to notify), TestManagerWithLocalStorageCapacityIsolationOpen.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_LIMITS: dict[str, str] = {}
 
 @value_object
 class Flow:
-    """One signal, and what is available of it when all is well, under the soft and under the hard threshold."""
+    """One signal, and its available amount normally, below the soft threshold and below the hard one."""
 
     signal: str
     well: str
@@ -140,14 +140,14 @@ def config(flow: Flow) -> EvictionConfig:
 
 
 class Story:
-    """The bench under one signal. An evicted pod is there again at the next step, as upstream's is."""
+    """An eviction manager with this signal. An evicted pod exists again at the next step, as in upstream."""
 
     def __init__(self, bench: Bench, signal: str, pods: tuple[tuple[Pod, PodUsage], ...]) -> None:
         self.bench, self.signal, self.pods = bench, signal, pods
         bench.usages = {pod.metadata.uid: usage for pod, usage in pods}
 
     async def after(self, minutes: int, left: str) -> tuple[bool, list[tuple[str, int | None]]]:
-        """Whether there is pressure then, and which pods were killed with which grace."""
+        """Whether there is pressure at that time, and the killed pods with their grace periods."""
         bench = self.bench
         await bench.clock.sleep(minutes * MINUTE)
         bench.pods = [pod for pod, _ in self.pods]
@@ -163,13 +163,13 @@ class Story:
 
 
 @pytest.mark.parametrize("flow", FLOWS)
-def test_pressure_comes_and_goes(flow: Flow) -> None:
+def test_pressure_starts_and_ends(flow: Flow) -> None:
     async def story(bench: Bench) -> None:
         steps = Story(bench, flow.signal, flow.pods)
         only_memory = flow.signal == "memory.available"
         assert await steps.after(0, flow.well) == (False, [])
         assert steps.admits(best_effort=True)
-        # The soft threshold is met immediately, and reclaimed after its grace period.
+        # The soft threshold is crossed immediately, and its grace period ends later.
         assert await steps.after(1, flow.soft) == (True, [])
         assert await steps.after(3, flow.soft) == (True, [(flow.evicted, 5)])
         assert await steps.after(20, flow.well) == (False, [])
@@ -227,7 +227,7 @@ def test_reclaiming_continues_until_the_minimum_is_free() -> None:
         pytest.param("imagefs.available", True, id="eviction due to image disk pressure; image fs"),
     ],
 )
-def test_what_nobody_uses_goes_before_a_pod(signal: str, dedicated: bool) -> None:
+def test_unused_images_are_removed_before_a_pod_is_evicted(signal: str, dedicated: bool) -> None:
     """TestNodeReclaimFuncs"""
     thresholds = parse_threshold_config(
         {signal: "1Gi"}, minimum_reclaim={signal: "500Mi"}, enforce_node_allocatable=False
@@ -237,12 +237,12 @@ def test_what_nobody_uses_goes_before_a_pod(signal: str, dedicated: bool) -> Non
         steps = Story(bench, signal, five(disk, *FIVE))
         both = ["containers", "images"]
         assert await steps.after(0, "16Gi") == (False, [])
-        # What is thrown away is enough.
+        # The removed images free enough.
         bench.reclaim_frees = {signal: available("16Gi")}
         assert await steps.after(1, "750Mi") == (True, [])
         assert bench.reclaimed == both
         assert await steps.after(20, "16Gi") == (False, [])
-        # It is more than the threshold, but less than the minimum on top of it.
+        # It is more than the threshold, but less than the threshold plus the minimum reclaim.
         bench.reclaim_frees = {signal: available("1.1G")}
         assert await steps.after(1, "750Mi") == (True, [("low-priority-high-usage", 1)])
         assert bench.reclaimed == both * 2
@@ -300,7 +300,7 @@ def test_the_status_of_an_evicted_pod(
     signal: str, threshold: str, left: str, pods: tuple[tuple[Pod, PodUsage], ...], resource: str
 ) -> None:
     """Test...Pressure_VerifyPodStatus"""
-    # Upstream's measurements name no container, so that the message does not either.
+    # Upstream's measurements name no container, so the message has none either.
     pods = tuple((pod, replace(usage, containers=())) for pod, usage in pods)
 
     async def story(bench: Bench) -> None:

@@ -1,5 +1,5 @@
 """Cases from upstream's pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestStorageLimitEvictions,
-TestAdmitUnderNodeConditions, TestStaticCriticalPodsAreNotEvicted, TestNodeReclaimFuncs; and how the loop waits."""
+TestAdmitUnderNodeConditions, TestStaticCriticalPodsAreNotEvicted, TestNodeReclaimFuncs; and the pauses of the loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def admitted(bench: Bench, **spec: Any) -> dict[str, bool]:
     return {name: bench.manager.admit(pod) == ("", "") for name, pod in pods.items()}
 
 
-def test_a_hard_threshold_ends_the_first_in_rank_immediately() -> None:
+def test_a_hard_threshold_evicts_the_first_in_rank_immediately() -> None:
     async def story(bench: Bench) -> None:
         bench.fill()
         bench.set(memory="500Mi")
@@ -52,7 +52,7 @@ def test_a_hard_threshold_ends_the_first_in_rank_immediately() -> None:
     assert bench.manager.evictions == {"memory.available": 1}
 
 
-def test_a_soft_threshold_leaves_pods_some_time_but_not_more_than_is_configured() -> None:
+def test_a_soft_threshold_gives_pods_a_limited_grace_period() -> None:
     async def story(bench: Bench) -> None:
         bench.pods = [
             make_pod("long", LOW, terminationGracePeriodSeconds=30),
@@ -84,7 +84,7 @@ def test_admission_under_pressure() -> None:
     play(story)
 
 
-def test_critical_pods_stay() -> None:
+def test_critical_pods_are_not_evicted() -> None:
     async def story(bench: Bench) -> None:
         static = make_pod("static")
         static = static.changed(metadata=static.metadata.changed(annotations={"kubernetes.io/config.source": "file"}))
@@ -97,7 +97,7 @@ def test_critical_pods_stay() -> None:
     assert [name for _, name, _ in play(story).killed] == ["other"]
 
 
-def test_images_and_dead_containers_go_before_pods() -> None:
+def test_images_and_dead_containers_are_removed_before_pods() -> None:
     async def story(bench: Bench) -> None:
         bench.fill()
         bench.reclaim_frees = {"nodefs.available": available("50Gi", "100Gi")}
@@ -115,7 +115,7 @@ def test_images_and_dead_containers_go_before_pods() -> None:
     assert play(story).manager.node_conditions == ("DiskPressure",)
 
 
-def test_with_a_disk_for_images_the_other_one_has_nothing_to_throw_away() -> None:
+def test_with_a_separate_image_disk_the_other_disk_has_nothing_to_reclaim() -> None:
     async def story(bench: Bench) -> None:
         bench.dedicated_image_fs = True
         bench.set(disk="5Gi")
@@ -124,7 +124,7 @@ def test_with_a_disk_for_images_the_other_one_has_nothing_to_throw_away() -> Non
     assert play(story).reclaimed == []
 
 
-def test_pods_beyond_their_own_limits_all_go_immediately_and_without_a_condition() -> None:
+def test_pods_beyond_their_own_limits_are_evicted_at_once_without_a_condition() -> None:
     async def story(bench: Bench) -> None:
         limits = {"ephemeral-storage": "1Gi"}
         bench.pods = [make_pod("a", limits=limits), make_pod("b", limits=limits), make_pod("c", limits=limits)]
@@ -147,12 +147,12 @@ async def run_for(bench: Bench, duration: int, steps: dict[int, Callable[[], Non
         await bench.clock.sleep_until(duration)
 
 
-def test_one_pod_at_a_time_and_the_next_check_when_it_is_gone() -> None:
+def test_one_pod_is_evicted_at_a_time_and_the_next_check_follows_its_end() -> None:
     async def story(bench: Bench) -> None:
         bench.pods = [make_pod("a", LOW), make_pod("b")]
         await run_for(bench, MINUTE, {15 * SECOND: lambda: bench.set(memory="500Mi")})
 
-    # A look comes every ten seconds; after an eviction, as soon as the pod is gone, which is asked every second.
+    # The manager checks every ten seconds; after an eviction it polls every second until the pod has terminated.
     assert play(story).killed == [(20 * SECOND, "a", 1), (21 * SECOND, "b", 1)]
 
 
@@ -165,7 +165,7 @@ def test_a_pod_that_does_not_stop_delays_the_next_check_by_half_a_minute() -> No
     assert [moment for moment, _, _ in play(story).killed] == [10 * SECOND, 40 * SECOND]
 
 
-def test_a_node_at_rest_is_not_looked_at() -> None:
+def test_an_idle_node_is_not_checked() -> None:
     async def story(bench: Bench) -> None:
         bench.set(memory="3Gi")
         steps = {65 * SECOND: lambda: bench.set(memory="1500Mi"), 95 * SECOND: lambda: bench.set(memory="3Gi")}
@@ -177,7 +177,7 @@ def test_a_node_at_rest_is_not_looked_at() -> None:
     assert len(resting.looks) < 45
 
 
-def test_a_v1_30_kubelet_asks_for_no_grace_or_for_all_that_is_configured() -> None:
+def test_a_v1_30_kubelet_uses_no_grace_period_or_the_configured_maximum() -> None:
     async def hard(bench: Bench) -> None:
         bench.pods = [make_pod("one", terminationGracePeriodSeconds=30)]
         bench.set(memory="500Mi")

@@ -58,7 +58,7 @@ def test_pods_that_used_more_than_requested(
     }
 
 
-def test_a_pod_with_resources_of_its_own_is_named_too() -> None:
+def test_a_pod_with_pod_level_resources_is_named_too() -> None:
     one = pod({"a": ""}, {}, resources={"requests": {"memory": "250Mi"}})
     usage = PodUsage(memory=amount("600Mi"), containers=(ContainerUsage("a", memory=amount("600Mi")),))
     message, annotations = eviction_message("memory", one, usage, (), {})
@@ -69,7 +69,7 @@ def test_a_pod_with_resources_of_its_own_is_named_too() -> None:
     assert own not in eviction_message("memory", one, usage, (), {}, without)[0]
 
 
-def test_the_threshold_and_what_was_left() -> None:
+def test_the_threshold_and_the_available_amount() -> None:
     thresholds = parse_threshold_config({"nodefs.available": "10%", "memory.available": "2Gi"})
     observations = {"memory.available": available("1500Mi"), "nodefs.available": available("5Gi", "100Gi")}
     message, annotations = eviction_message("memory", make_pod("pod"), None, thresholds, observations)
@@ -92,7 +92,7 @@ def exceeded(pod: Pod, usage: PodUsage, *, dedicated: bool = False) -> list[str]
     return list(storage_limits_exceeded(pod, usage, dedicated_image_fs=dedicated))
 
 
-def test_limits_of_a_pods_own() -> None:
+def test_pod_level_limits() -> None:
     volume = [{"name": "local", "emptyDir": {"sizeLimit": "100Mi"}}]
     one = make_pod("pod", limits={"ephemeral-storage": "1Gi"}, volumes=volume)
     assert exceeded(one, disk("900Mi", "0", "100Mi")) == []
@@ -103,11 +103,11 @@ def test_limits_of_a_pods_own() -> None:
         total,
         'Container main exceeded its local ephemeral storage limit "1Gi". ',
     ]
-    # With a disk for images the writable layer does not count for a container, but still for the pod.
+    # With a separate image disk the writable layer counts only for the pod, not for a container.
     assert exceeded(one, disk("1Gi", "1Mi"), dedicated=True) == [total]
 
 
-def test_without_limits_a_pod_may_use_what_there_is() -> None:
+def test_without_limits_a_pod_may_use_the_whole_node() -> None:
     one = make_pod("pod", volumes=[{"name": "local", "emptyDir": {}}])
     assert exceeded(one, PodUsage(ephemeral_storage=1 << 50, volumes={"local": FsUsage(1 << 50)})) == []
 

@@ -38,7 +38,7 @@ def config(
         ("2Gi", True, False),
     ],
 )
-def test_met_when_less_is_available(left: str, reclaiming: bool, met: bool) -> None:
+def test_crossed_when_less_is_available(left: str, reclaiming: bool, met: bool) -> None:
     thresholds = config({MEMORY: "1Gi"}, reclaim={MEMORY: "500Mi"})
     found = thresholds_met(thresholds, {MEMORY: available(left)}, enforce_min_reclaim=reclaiming)
     assert bool(found) == met
@@ -55,25 +55,25 @@ def test_met_when_less_is_available(left: str, reclaiming: bool, met: bool) -> N
         ("300Mi", "400Gi", True, []),
     ],
 )
-def test_parts_of_the_capacity(memory: str, disk: str, reclaiming: bool, signals: list[str]) -> None:
+def test_fractions_of_the_capacity(memory: str, disk: str, reclaiming: bool, signals: list[str]) -> None:
     thresholds = config({MEMORY: "20%", NODEFS: "30%"}, reclaim={MEMORY: "5%"})
     observations = {MEMORY: available(memory, "1000Mi"), NODEFS: available(disk, "1000Gi")}
     found = thresholds_met(thresholds, observations, enforce_min_reclaim=reclaiming)
     assert [threshold.signal for threshold in found] == signals
 
 
-def test_what_is_not_measured_is_not_short() -> None:
+def test_unmeasured_signals_have_no_pressure() -> None:
     assert thresholds_met(config({MEMORY: "1Gi"}), {}) == ()
 
 
-def test_memory_comes_first_and_hard_before_soft() -> None:
+def test_memory_is_checked_first_and_hard_thresholds_before_soft_ones() -> None:
     thresholds = config({NODEFS: "1Gi", MEMORY: "1Gi"}, soft={PIDS: "5%", MEMORY: "2Gi"})
     order = [(threshold.signal, threshold.is_hard) for threshold in by_eviction_priority(thresholds)]
     assert order == [(MEMORY, True), (MEMORY, False), (NODEFS, True), (PIDS, False)]
 
 
 class Watcher:
-    """Looks repeatedly, with time passing."""
+    """Checks repeatedly, with time passing."""
 
     def __init__(self, thresholds: tuple[Threshold, ...]) -> None:
         self.thresholds = thresholds
@@ -97,7 +97,7 @@ def test_soft_thresholds_wait_and_conditions_stay() -> None:
     assert node.check(0, "2Gi").to_reclaim == ()
     assert node.state.is_quiet
 
-    assert node.check(1, "1500Mi").to_reclaim == ()  # the soft threshold has just been met
+    assert node.check(1, "1500Mi").to_reclaim == ()  # the soft threshold has just been crossed
     assert node.state.node_conditions == ("MemoryPressure",)
 
     assert node.check(3, "1500Mi").to_reclaim == (soft,)
@@ -116,7 +116,7 @@ def test_soft_thresholds_wait_and_conditions_stay() -> None:
     assert later.is_quiet
 
 
-def test_a_soft_threshold_that_is_left_starts_over() -> None:
+def test_a_soft_threshold_that_ends_starts_over() -> None:
     node = Watcher(config({}, soft={MEMORY: "2Gi"}))
     for left in ("1Gi", "3Gi", "1Gi"):
         assert node.check(1, left).to_reclaim == ()
@@ -132,7 +132,7 @@ def test_eviction_continues_until_the_minimum_is_reclaimed() -> None:
     assert node.check(1, "2Gi").to_reclaim == ()
 
 
-def test_an_old_measurement_evicts_nobody_twice() -> None:
+def test_an_old_measurement_evicts_nothing_twice() -> None:
     node = Watcher(config({MEMORY: "1Gi"}))
     assert node.check(1, "500Mi").to_reclaim == node.thresholds
     assert node.observe({MEMORY: available("500Mi", time=node.now)}).to_reclaim == ()

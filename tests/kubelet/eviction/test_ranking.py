@@ -23,7 +23,7 @@ def names(pods: list[Pod]) -> list[str]:
     return [pod.metadata.name for pod in pods]
 
 
-def test_memory_beyond_the_request_then_priority_then_how_much() -> None:
+def test_memory_beyond_the_request_then_priority_then_usage() -> None:
     table = [
         ("above, low priority, high usage", LOW, "0", "500Mi"),
         ("above, low priority, low usage", LOW, "0", "50Mi"),
@@ -39,7 +39,7 @@ def test_memory_beyond_the_request_then_priority_then_how_much() -> None:
     assert names(rank_memory_pressure(reversed(pods), usages)) == [row[0] for row in table]
 
 
-def test_quality_of_service_has_no_say_of_its_own() -> None:
+def test_the_qos_class_has_no_separate_influence() -> None:
     pods = [
         make_pod("best-effort-high"),
         make_pod("best-effort-low"),
@@ -57,10 +57,10 @@ def test_unmeasured_pods_go_first() -> None:
     assert names(rank_memory_pressure(pods, {"measured": memory("1Gi")})) == ["unmeasured", "measured"]
     assert names(rank_for_signal("nodefs.available", pods, {"measured": disk("1Gi")})) == ["unmeasured", "measured"]
     usages = {"measured": PodUsage(processes=9)}
-    assert names(rank_pid_pressure(pods, usages)) == ["measured", "unmeasured"]  # here priority is asked first
+    assert names(rank_pid_pressure(pods, usages)) == ["measured", "unmeasured"]  # priority is compared first here
 
 
-def test_disk_counts_layers_logs_and_local_volumes() -> None:
+def test_disk_usage_includes_layers_logs_and_local_volumes() -> None:
     table = [
         ("best-effort-high", "0", ("50Mi", "100Mi", "150Mi")),
         ("burstable-high", "100Mi", ("150Mi", "150Mi", "50Mi")),
@@ -74,7 +74,7 @@ def test_disk_counts_layers_logs_and_local_volumes() -> None:
     assert names(rank_for_signal("nodefs.available", reversed(pods), usages)) == [row[0] for row in table]
 
 
-def test_with_a_disk_for_images_each_signal_counts_what_is_on_its_disk() -> None:
+def test_with_a_separate_image_disk_each_signal_counts_its_disk() -> None:
     pods = [make_pod("writes", volumes=VOLUME), make_pod("logs", volumes=VOLUME)]
     usages = {"writes": disk("9Gi"), "logs": disk("0", "1Gi")}
     ranked = {
@@ -98,7 +98,7 @@ def test_inodes_and_processes() -> None:
     assert names(rank_for_signal("pid.available", pods, usages)) == ["a", "b", "c", "d"]
 
 
-def test_requests_of_the_pod_itself_replace_those_of_its_containers() -> None:
+def test_pod_level_requests_replace_those_of_the_containers() -> None:
     inside = make_pod("pod", DEFAULT, {"memory": "1Gi", "ephemeral-storage": "1Gi"}, overhead={"memory": "1Mi"})
     assert str(requested(inside, "memory")) == "1025Mi"
     level = make_pod(
@@ -119,5 +119,5 @@ def test_requests_of_the_pod_itself_replace_those_of_its_containers() -> None:
         ({"persistentVolumeClaim": {"claimName": "p"}}, False),
     ],
 )
-def test_which_volumes_are_on_the_node(volume: dict[str, object], local: bool) -> None:
+def test_volumes_on_the_node(volume: dict[str, object], local: bool) -> None:
     assert is_local_volume({"name": "v", **volume}) == local

@@ -22,7 +22,7 @@ def value(text: str) -> ThresholdValue:
     return ThresholdValue(quantity(text))
 
 
-def test_hard_and_soft_memory_thresholds_and_the_one_for_all_pods_together() -> None:
+def test_hard_and_soft_memory_thresholds_and_that_of_all_pods() -> None:
     found = parse_threshold_config(
         {"memory.available": "150Mi"},
         {"memory.available": "300Mi"},
@@ -48,7 +48,7 @@ def test_percentages_have_single_precision() -> None:
 
 
 @pytest.mark.parametrize("text", ["0%", "100%"])
-def test_nothing_and_everything_are_not_thresholds(text: str) -> None:
+def test_zero_and_hundred_percent_are_not_thresholds(text: str) -> None:
     assert parse_threshold_config({"memory.available": text}) == ()
 
 
@@ -69,14 +69,14 @@ def test_nothing_and_everything_are_not_thresholds(text: str) -> None:
         ({}, {}, {}, {"memory.available": "-15%"}, "minimum reclaim memory.available must be positive: -15%"),
     ],
 )
-def test_mistakes(
+def test_invalid_thresholds(
     hard: dict[str, str], soft: dict[str, str], grace: dict[str, int], reclaim: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(InvalidThreshold, match=problem.replace("(", r"\(")):
         parse_threshold_config(hard, soft, grace, reclaim)
 
 
-def test_writable_layers_follow_the_file_system_they_are_on() -> None:
+def test_writable_layers_are_on_the_file_system_of_their_signal() -> None:
     thresholds = parse_threshold_config(
         {**DEFAULT_EVICTION_HARD, "containerfs.available": "1Gi"},
         {"nodefs.available": "20%"},

@@ -1,5 +1,5 @@
 """Cases from upstream's pkg/kubelet/images/image_gc_manager_test.go: TestDetectImages*, TestFreeSpace*,
-TestDoNotDeletePinnedImage, TestGarbageCollect*; and what an idle node costs."""
+TestDoNotDeletePinnedImage, TestGarbageCollect*; and the cost of an idle node."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def image(name: str, size: int = 100, *, pinned: bool = False) -> ImageInfo:
     return ImageInfo(name, size=size, pinned=pinned)
 
 
-def test_records_of_what_exists() -> None:
+def test_records_of_existing_images() -> None:
     first = detect_images({}, [image("a"), image("b", 200)], ["b"], 10)
     assert (first["a"].first_detected, first["a"].last_used) == (10, NEVER)
     assert (first["b"].first_detected, first["b"].last_used, first["b"].size) == (10, 10, 200)
@@ -41,7 +41,7 @@ def test_records_of_what_exists() -> None:
     assert (second["b"].first_detected, second["b"].last_used) == (10, 10)
 
 
-def test_the_least_recently_used_goes_first_and_pinned_ones_never() -> None:
+def test_the_least_recently_used_image_is_removed_first_and_pinned_ones_never() -> None:
     records = detect_images({}, [image("a"), image("b"), image("pinned", pinned=True)], ["a", "b"], 1)
     records = detect_images(records, [*(image(name) for name in "abc"), image("pinned", pinned=True)], ["a"], 2)
     order = [record.id for record in images_in_eviction_order(records, [])]
@@ -54,7 +54,7 @@ def test_the_least_recently_used_goes_first_and_pinned_ones_never() -> None:
 @pytest.mark.parametrize(
     ("available", "wanted"), [(600, None), (110, None), (109, 91), (100, 100), (50, 150), (0, 200), (5000, None)]
 )
-def test_how_much_is_too_much(available: int, wanted: int | None) -> None:
+def test_the_amount_to_free(available: int, wanted: int | None) -> None:
     policy = ImageGCPolicy(high_threshold_percent=90, low_threshold_percent=80)
     assert bytes_to_free(available, 1000, policy) == wanted
 
@@ -70,12 +70,12 @@ def test_how_much_is_too_much(available: int, wanted: int | None) -> None:
         (3 << 50, "3072.0 TiB"),
     ],
 )
-def test_sizes_in_words(size: int, text: str) -> None:
+def test_formatted_sizes(size: int, text: str) -> None:
     assert format_size(size) == text
 
 
 class Disk:
-    """A runtime with images, and the file system that they are on; `other` is what else is on it."""
+    """A runtime with images, and their file system; `other` is its other content."""
 
     def __init__(self, capacity: int, other: int, *images: ImageInfo) -> None:
         self.capacity, self.other = capacity, other
@@ -127,7 +127,7 @@ def play(
 POLICY = ImageGCPolicy(high_threshold_percent=90, low_threshold_percent=80, min_age=0)
 
 
-def test_collects_down_to_the_low_threshold() -> None:
+def test_removes_images_down_to_the_low_threshold() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         await gc.garbage_collect()
         assert gc.collected == {"space": 2}
@@ -137,7 +137,7 @@ def test_collects_down_to_the_low_threshold() -> None:
     assert play(disk, POLICY, story).left == "bd"
 
 
-def test_below_the_threshold_nothing_goes() -> None:
+def test_below_the_threshold_nothing_is_removed() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         await gc.garbage_collect()
 
@@ -161,7 +161,7 @@ def test_too_little_can_be_freed() -> None:
     )
 
 
-def test_an_image_that_has_just_come_stays_for_its_minimum_age() -> None:
+def test_a_new_image_stays_for_its_minimum_age() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         await gc.delete_unused_images()
         assert disk.left == "ab"
@@ -173,7 +173,7 @@ def test_an_image_that_has_just_come_stays_for_its_minimum_age() -> None:
     assert play(disk, ImageGCPolicy(min_age=MINUTE), story).left == "b"
 
 
-def test_unused_images_may_grow_too_old_once_the_kubelet_is_old_enough_itself() -> None:
+def test_unused_images_are_too_old_only_after_the_kubelet_has_run_that_long() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         await gc.garbage_collect()
         await clock.sleep(MINUTE)
@@ -201,7 +201,7 @@ def test_errors_of_the_runtime_do_not_stop_the_others() -> None:
     assert play(disk, POLICY, story).left == "a"
 
 
-def test_only_repeated_failures_are_reported_and_success_ends_them() -> None:
+def test_only_repeated_failures_are_reported_and_success_resets_them() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         async with TaskSet() as tasks:
             tasks.start("gc", gc.run())
@@ -215,8 +215,8 @@ def test_only_repeated_failures_are_reported_and_success_ends_them() -> None:
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_rounds_that_can_find_nothing_are_counted_not_made(every: bool) -> None:
-    """`a` and `b` are in use for an hour, then `b`, then `a` again: `b` is the one that was used longest ago."""
+def test_rounds_that_can_find_nothing_are_counted_but_not_executed(every: bool) -> None:
+    """`a` and `b` are in use for an hour, then `b`, then `a` again: `b` was used longest ago."""
 
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         async with TaskSet() as tasks:
@@ -238,7 +238,7 @@ def test_rounds_that_can_find_nothing_are_counted_not_made(every: bool) -> None:
     assert play(disk, POLICY, story, every=every).left == "a"
 
 
-def test_it_can_be_switched_off() -> None:
+def test_it_can_be_disabled() -> None:
     async def story(clock: LoopClock, gc: ImageGC) -> None:
         await gc.run()
 

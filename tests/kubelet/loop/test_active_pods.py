@@ -1,4 +1,4 @@
-"""Which pods may use resources; finished ones without a worker are not looked at."""
+"""Pods that may use resources; finished ones without a worker are skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pod(phase: str) -> Pod:
         ("Running", None, None, None, True),
         ("Running", "Failed", None, None, False),
         ("Failed", None, None, None, False),
-        ("Failed", None, 5, None, True),  # it is still being stopped
+        ("Failed", None, 5, None, True),  # the pod is still being stopped
         ("Failed", None, 5, 6, False),
         ("Running", None, 5, 6, False),
     ],

@@ -1,4 +1,4 @@
-"""Pods that a kubelet refuses or takes: upstream's cases.
+"""Pods that a kubelet rejects or admits: upstream's cases.
 
 Re-reports pkg/kubelet/kubelet_test.go: TestHandlePortConflicts, TestHandleHostNameConflicts, TestHandleNodeSelector,
 TestHandleNodeSelectorBasedOnOS (3 rows), TestHandleMemExceeded, TestHandlePluginResources (2 of 4 pods: nothing adjusts
@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 def together(old: Json, new: Json, **spec: Any) -> dict[str, str]:
-    """Two pods that a kubelet sees at the same time, when it comes back; the phases at the end."""
+    """Two pods that a restarted kubelet sees at the same time; the phases at the end."""
     steps = ({"at": "0s", "stop": "kubelet"}, {"at": "5s", "apply": new}, {"at": "10s", "start": "kubelet"})
     phases = Played(*steps, objects=[old], **spec).result.phases
     return {name.removeprefix("default/"): phase for name, phase in phases.items()}
@@ -46,14 +46,14 @@ def of_container(name: str, **fields: Any) -> Json:
     return made
 
 
-def test_of_two_pods_with_the_same_host_port_the_older_one_runs() -> None:
+def test_the_older_of_two_pods_with_the_same_host_port_runs() -> None:
     """TestHandlePortConflicts"""
     ports = {"ports": [{"containerPort": 80, "hostPort": 80}]}
     found = together(of_container("oldpod", **ports), of_container("newpod", **ports))
     assert found == {"oldpod": "Running", "newpod": "Failed"}
 
 
-def test_of_two_pods_that_need_the_same_memory_the_older_one_runs() -> None:
+def test_the_older_of_two_pods_that_need_the_same_memory_runs() -> None:
     """TestHandleMemExceeded"""
     resources = {"resources": {"requests": {"memory": "500Mi"}}}
     nodes = [{"name": "node-1", "capacity": {"memory": "1Gi"}}]
@@ -95,19 +95,19 @@ OS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
         pytest.param({**OS, "key": "B"}, {"key": "B"}, True, id="new node label, correct pod selector"),
     ],
 )
-def test_a_node_selector_for_the_system(labels: dict[str, str], selector: dict[str, str], expected: bool) -> None:
+def test_a_node_selector_for_the_os(labels: dict[str, str], selector: dict[str, str], expected: bool) -> None:
     assert admitted(node(labels), nodeSelector=selector) == expected
 
 
 @pytest.mark.parametrize(("name", "expected"), [("domain2.com/emptyResource", False), ("domain2.com/missing", True)])
 def test_extended_resources(name: str, expected: bool) -> None:
-    """TestHandlePluginResources: what the node does not know at all belongs to the cluster."""
+    """TestHandlePluginResources: a resource that the node does not know is handled by the cluster."""
     on = node(allocatable={"domain2.com/emptyResource": "0"})
     resources = {"requests": {name: "2"}, "limits": {name: "2"}}
     assert admitted(on, containers=[{"name": "c", "resources": resources}]) == expected
 
 
-def test_which_pods_count_as_active() -> None:
+def test_pods_that_count_as_active() -> None:
     """TestFilterOutInactivePods"""
 
     async def main() -> list[str]:
@@ -150,7 +150,7 @@ BOTH, CPU, MEMORY = amounts("500m", "500Mi"), amounts("500m"), amounts("", "500M
         pytest.param({}, {}, id="No CPU and memory, resource allocation exists"),
     ],
 )
-def test_a_pod_keeps_what_was_allocated_before_a_restart(asked: Json, existing: Json | None) -> None:
+def test_a_pod_keeps_its_allocation_after_a_restart(asked: Json, existing: Json | None) -> None:
     """TestPodResourceAllocationReset"""
 
     async def story() -> None:
@@ -183,7 +183,7 @@ def test_a_pod_keeps_what_was_allocated_before_a_restart(asked: Json, existing: 
         ("OtherReason", "Other"),
     ],
 )  # fmt: skip
-def test_how_a_rejection_is_counted(reason: str, label: str) -> None:
+def test_the_metric_of_a_rejection(reason: str, label: str) -> None:
     """TestRecordAdmissionRejection"""
     assert rejection_label(reason) == label
 
@@ -207,10 +207,10 @@ def with_status(name: str, requests: Json, reported: Json, phase: str = "") -> P
         pytest.param(LOW, LOW, LOW, "Failed", True, id="pod is marked as terminal"),
     ],
 )
-def test_a_status_that_frees_something_wakes_waiting_resizes(
+def test_a_status_that_frees_resources_triggers_pending_resizes(
     allocated: Json, before: Json, after: Json, phase: str, expected: bool
 ) -> None:
-    """TestHandlePodReconcile_RetryPendingResizes: what the pod requests beyond its allocation does not count."""
+    """TestHandlePodReconcile_RetryPendingResizes: requests beyond the allocation do not count."""
 
     async def story() -> None:
         kubelet = AllocatingKubelet()

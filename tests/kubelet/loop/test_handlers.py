@@ -1,4 +1,4 @@
-"""The handlers of the sync loop: what follows from pods that were added, changed or removed.
+"""The handlers of the sync loop: the effects of pods that are added, changed or removed.
 
 One rule of kubelet.go (HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile, HandlePodSyncs) per
 test, each seen from outside a whole node in virtual time.
@@ -23,7 +23,7 @@ def write_static_pod(at: str, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def updates(story: Played, name: str) -> list[str]:
-    """What the pod's worker was asked to do."""
+    """The updates that the pod's worker got."""
     return [r.update for r in story.records if isinstance(r, WorkerUpdate) and r.pod == f"default/{name}"]
 
 
@@ -47,8 +47,8 @@ def test_a_pod_that_is_not_admitted_gets_no_worker() -> None:
     assert updates(story, "web") == []
 
 
-def test_pods_that_come_together_are_admitted_oldest_first() -> None:
-    """After a restart the kubelet sees all its pods at once; the oldest keeps its place."""
+def test_pods_that_arrive_together_are_admitted_oldest_first() -> None:
+    """After a restart the kubelet sees all its pods at once; the oldest is admitted first."""
     resources = container("main", resources=HUGE)
     story = Played(
         {"at": "0s", "stop": "kubelet"},
@@ -61,14 +61,14 @@ def test_pods_that_come_together_are_admitted_oldest_first() -> None:
     assert story.events("young") == ["OutOfcpu"]
 
 
-def test_a_pod_that_has_ended_is_not_admitted_again_by_a_new_kubelet() -> None:
+def test_a_terminated_pod_is_not_admitted_again_by_a_new_kubelet() -> None:
     story = Played({"at": "20s", "restart": "kubelet"}, objects=[pod("web", restartPolicy="Never", command=["true"])])
     assert len(story.starts("web")) == 1
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
-def test_a_pod_that_has_ended_needs_no_admission() -> None:
-    """The node has lost the label that the pod asks for; it does not matter any more."""
+def test_a_terminated_pod_needs_no_admission() -> None:
+    """The node has lost the label that the pod selects, which no longer matters."""
     unlabelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"disk": "hdd"}}}
     story = Played(
         {"at": "15s", "apply": unlabelled}, {"at": "20s", "restart": "kubelet"},
@@ -79,7 +79,7 @@ def test_a_pod_that_has_ended_needs_no_admission() -> None:
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
-def test_a_pod_that_has_ended_takes_no_room_from_those_that_run_when_a_v1_30_kubelet_admits_it_again() -> None:
+def test_a_terminated_pod_uses_no_resources_when_a_v1_30_kubelet_admits_it_again() -> None:
     done = container("main", command=["sleep", "5"], resources=HUGE)
     story = Played(
         {"at": "10s", "apply": pod("web", nodeName="node-1", containers=[container("main", resources=HUGE)])},
@@ -91,13 +91,13 @@ def test_a_pod_that_has_ended_takes_no_room_from_those_that_run_when_a_v1_30_kub
     assert story.result.phases == {"default/done": "Succeeded", "default/web": "Running"}
 
 
-def test_a_pod_that_runs_is_found_again_by_a_new_kubelet() -> None:
+def test_a_running_pod_is_recognized_by_a_new_kubelet() -> None:
     story = Played({"at": "20s", "restart": "kubelet"}, objects=[pod("web")])
     assert story.calls("web", after=20) == []
     assert updates(story, "web").count("create") == 2
 
 
-def test_a_deleted_pod_that_a_new_kubelet_finds_is_stopped() -> None:
+def test_a_deleted_pod_is_stopped_by_a_new_kubelet() -> None:
     story = Played(
         {"at": "10s", "stop": "kubelet"}, {"at": "12s", "delete": {"pod": "web"}}, {"at": "20s", "start": "kubelet"},
         objects=[pod("web")],
@@ -116,7 +116,7 @@ def test_a_changed_spec_is_given_to_the_worker_as_an_update() -> None:
     assert story.stops("web")[0] < 11
 
 
-def test_a_changed_label_is_an_update_too_but_touches_no_container() -> None:
+def test_a_changed_label_is_an_update_but_does_not_affect_containers() -> None:
     changed = {"metadata": {"labels": {"a": "b"}}}
     story = Played({"at": "10s", "patch": {"pod": "web", "patch": changed}}, objects=[pod("web")])
     assert "update" in updates(story, "web")
@@ -133,7 +133,7 @@ def test_a_deletion_is_an_update_that_ends_the_pod_gracefully() -> None:
 # -- removals --------------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_whose_object_is_gone_is_killed() -> None:
+def test_a_pod_whose_object_is_deleted_is_killed() -> None:
     story = Played({"at": "10s", "delete": {"pod": "web", "gracePeriodSeconds": 0}}, objects=[pod("web")])
     assert "kill" in updates(story, "web")
     assert 10 < story.stops("web")[0] < 11
@@ -155,14 +155,14 @@ def test_a_static_pod_whose_mirror_is_removed_continues() -> None:
 # -- reconciliation --------------------------------------------------------------------------------------------------
 
 
-def test_a_status_that_another_client_wrote_is_corrected_by_the_kubelet() -> None:
+def test_a_status_written_by_another_client_is_corrected_by_the_kubelet() -> None:
     wrong = {"at": "20s", "patch": {"pod": "web", "subresource": "status", "patch": {"status": {"phase": "Pending"}}}}
     story = Played(wrong, objects=[pod("web")])
     assert story.writes("web", after=20) == ["patch pods/status"]
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_a_status_that_another_client_wrote_touches_no_container() -> None:
+def test_a_status_written_by_another_client_does_not_affect_containers() -> None:
     wrong = {"at": "20s", "patch": {"pod": "web", "subresource": "status", "patch": {"status": {"phase": "Pending"}}}}
     assert Played(wrong, objects=[pod("web")]).calls("web", after=20) == []
 
@@ -188,7 +188,7 @@ def test_a_pod_without_readiness_gates_needs_no_sync_for_them() -> None:
     assert not need_to_reconcile_pod_readiness(with_conditions(("Ready", "False"), gates=()))
 
 
-def test_a_pod_that_has_no_ready_condition_yet_needs_no_sync() -> None:
+def test_a_pod_without_a_ready_condition_needs_no_sync() -> None:
     assert not need_to_reconcile_pod_readiness(with_conditions((GATE, "True")))
 
 
@@ -204,7 +204,7 @@ def test_a_pod_whose_ready_condition_agrees_with_its_gates_needs_no_sync() -> No
 # -- regular syncs ---------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_in_which_something_ended_is_given_to_its_worker_as_a_sync() -> None:
+def test_a_pod_in_which_a_container_ended_is_given_to_its_worker_as_a_sync() -> None:
     story = Played({"at": "20s", "kill": {"pod": "web", "container": "main"}}, objects=[pod("web")])
     kinds = [r.update for r in story.records if isinstance(r, WorkerUpdate) and r.t > 20_000_000]
     assert set(kinds) == {"sync"}

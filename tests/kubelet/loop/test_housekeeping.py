@@ -1,4 +1,4 @@
-"""Housekeeping: what nobody wants is ended, what was used before may begin again, and nothing before its time."""
+"""Housekeeping: unknown pods are stopped, a reused UID may start again, and nothing happens too early."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kubesim.trace.records import CriCall
 from tests.support.played import Played, pod
 
 
-def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace() -> None:
-    """The object went while no kubelet was there to are notified of it."""
+def test_a_pod_known_only_to_the_runtime_is_stopped_with_two_seconds_of_grace() -> None:
+    """The object was deleted while no kubelet ran to be notified."""
     story = Played(
         {"at": "10s", "stop": "kubelet"},
         {"at": "12s", "delete": {"pod": "web", "gracePeriodSeconds": 0}},
@@ -23,12 +23,12 @@ def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace(
         objects=[pod("web", terminationGracePeriodSeconds=30, command=["sleep", "100000"])],
     )
     (stopped,) = (r for r in story.records if isinstance(r, CriCall) and r.call == "StopContainer")
-    assert stopped.args["timeout"] == 2  # one second was asked for, but two is the least
+    assert stopped.args["timeout"] == 2  # one second was requested, but the minimum is two
     assert stopped.t > 20_000_000
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_not_touched() -> None:
+def test_dead_containers_of_a_pod_known_only_to_the_runtime_are_not_removed() -> None:
     """kuberuntime_manager.go GetPods(all=false), kuberuntime_container.go listOptions.onlyRunningReady."""
     commands = {"dead": ["true"], "alive": ["sleep", "100000"]}
     containers = [{"name": name, "image": "busybox:1", "command": command} for name, command in commands.items()]
@@ -43,7 +43,7 @@ def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_not_touched() -> None
 
 
 def test_nothing_is_cleaned_up_before_every_source_reported() -> None:
-    """A new kubelet that does not reach the API server leaves alone what runs, whether or not it is wanted."""
+    """A new kubelet that cannot reach the API server does not stop running pods, whether or not they are desired."""
 
     async def main() -> list[tuple[int, int]]:
         async with TaskSet() as tasks:
@@ -54,7 +54,7 @@ def test_nothing_is_cleaned_up_before_every_source_reported() -> None:
 
 
 async def cut_off(simulation: Simulation) -> list[tuple[int, int]]:
-    """How many containers ran at some moments."""
+    """The number of running containers at several times."""
     clock, node = simulation.clock, simulation.nodes["node-1"]
     seen = []
 
@@ -79,8 +79,8 @@ async def cut_off(simulation: Simulation) -> list[tuple[int, int]]:
     return seen
 
 
-def test_a_static_pod_that_comes_back_with_the_same_uid_begins_again() -> None:
-    """Its worker is still ending the first life; when it has, housekeeping lets the pod begin again."""
+def test_a_static_pod_that_returns_with_the_same_uid_starts_again() -> None:
+    """Its worker still terminates the first pod; then housekeeping lets the new one start."""
     manifest = pod("web", terminationGracePeriodSeconds=5, command=["sleep", "100000"])
     manifest["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555"
     story = Played(
@@ -94,7 +94,7 @@ def test_a_static_pod_that_comes_back_with_the_same_uid_begins_again() -> None:
     assert story.result.phases == {"default/web-node-1": "Running"}
 
 
-def test_what_cannot_be_collected_keeps_nothing_else_from_being_collected() -> None:
+def test_a_failed_removal_does_not_block_others() -> None:
     """kuberuntime_gc.go GarbageCollect, removeOldestN, removeSandbox: each failure counts for itself alone."""
 
     async def main() -> tuple[list[str], list[str]]:

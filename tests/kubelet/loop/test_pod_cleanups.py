@@ -1,4 +1,4 @@
-"""What a clean-up does to pods that are wanted, worked on or running, in every combination.
+"""The effect of a clean-up on pods that are desired, handled by a worker or running, in every combination.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestKubelet_HandlePodCleanups: all 14 rows, with the clean-up and the workers
 of the kubelet and, as there, a syncer that only records its calls.
@@ -87,7 +87,7 @@ class Stage:
         await self.clock.sleep(0)
 
     async def clean_up_again(self) -> None:
-        """The error is gone."""
+        """The error no longer occurs."""
         self.fails = False
         await self.clean_up()
 
@@ -97,7 +97,7 @@ class Stage:
         return self.states.statuses[UID]
 
     def is_ending(self, *, finished: bool = False, deleted: bool = True) -> bool:
-        """Asked to end, and its worker has begun with it."""
+        """Asked to terminate, and its worker has started that."""
         status = self.status
         requested = status.terminating_at is not None and status.started_terminating and not status.working
         return requested and (status.finished, status.deleted) == (finished, deleted)
@@ -153,7 +153,7 @@ def play(stage: Callable[[], Stage], story: Callable[[Stage], Awaitable[None]]) 
 def test_missing_pod_is_requested_for_termination_with_short_grace_period() -> None:
     async def story(s: Stage) -> None:
         await s.clean_up()
-        assert not s.states.statuses  # a pod that only the runtime knew is forgotten as soon as it has ended
+        assert not s.states.statuses  # a pod that only the runtime knew is forgotten as soon as it has terminated
         assert s.calls == [ORPHAN_KILLED]
         assert s.housekeeping.orphans == 1
 
@@ -233,7 +233,7 @@ def test_terminating_pod_that_is_known_to_the_config_gets_no_update_during_pod_c
 
 
 async def send_blocked_static_pod(s: Stage) -> None:
-    """Another static pod of the same name runs, so that this one may not start."""
+    """Another static pod of the same name runs, so this one must not start."""
     s.states.started_static_pods["pod1_ns1"] = "2"
     await s.send("create", simple_pod(static=True))
     assert not s.calls

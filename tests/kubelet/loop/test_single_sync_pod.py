@@ -1,4 +1,4 @@
-"""Whole lives of pods under kubelets whose workers have no states: profiles v1.12 and v1.6."""
+"""Lifecycles of pods with kubelets whose workers have no states: profiles v1.12 and v1.6."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def delete(at: str, name: str = "web", **fields: Any) -> dict[str, Any]:
 
 
 @OLD
-def test_a_deletion_is_syncs_and_the_phase_stays_running(profile: str) -> None:
+def test_a_deletion_causes_syncs_and_the_phase_stays_running(profile: str) -> None:
     played = Played(delete("10s"), objects=[pod("web")], profile=profile)
     assert set(played.syncs("web")) == {"SyncPod"}
     assert {status["phase"] for status in played.statuses("web") if "phase" in status} == {"Pending", "Running"}
@@ -28,7 +28,7 @@ def test_a_deletion_is_syncs_and_the_phase_stays_running(profile: str) -> None:
 
 
 @OLD
-def test_less_grace_does_not_shorten_a_stop(profile: str) -> None:
+def test_a_shorter_grace_period_does_not_shorten_a_stop(profile: str) -> None:
     steps = delete("10s", gracePeriodSeconds=20), delete("13s", gracePeriodSeconds=1)
     played = Played(*steps, objects=[pod("web", command=DEAF)], profile=profile)
     assert len(played.stops("web")) == 1
@@ -36,7 +36,7 @@ def test_less_grace_does_not_shorten_a_stop(profile: str) -> None:
     assert 30 < gone < 45
 
 
-def test_v1_12_waits_for_the_records_of_containers_and_v1_6_does_not() -> None:
+def test_v1_12_waits_for_container_records_and_v1_6_does_not() -> None:
     steps = [delete("30s")]
     for profile, records_first in (("v1.12", True), ("v1.6", False)):
         played = Played(*steps, objects=[pod("web")], profile=profile, duration="120s")
@@ -58,7 +58,7 @@ def test_readiness_changes_without_a_sync(profile: str) -> None:
 
 
 @OLD
-def test_a_finished_pod_is_stopped_once_and_left_alone(profile: str) -> None:
+def test_a_finished_pod_is_stopped_once_and_then_ignored(profile: str) -> None:
     web = pod("job", command=["sh", "-c", "sleep 3"], restartPolicy="Never")
     played = Played(objects=[web], profile=profile)
     assert played.statuses("job")[-1]["phase"] == "Succeeded"
@@ -81,7 +81,7 @@ def test_idle_ticks_change_nothing(profile: str) -> None:
     assert skipped == executed
 
 
-def test_an_older_kubelet_forgets_how_containers_ended() -> None:
+def test_an_older_kubelet_forgets_how_containers_exited() -> None:
     status = PodStatus.from_json(
         {
             "phase": "Running",

@@ -1,4 +1,4 @@
-"""The main loop as a whole: what it does while the runtime is down, and when its ticks come."""
+"""The main loop as a whole: its behaviour while the runtime is down, and the times of its ticks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECOND = 1_000_000
 def played(
     seconds: int, down: tuple[float, float] | None = None, *steps: str, every_tick: bool = False
 ) -> list[Record]:
-    """The trace of this many seconds of a pod; the runtime says that it is not ready during `down`."""
+    """The trace of this many seconds of a pod; the runtime reports NotReady during `down`."""
     manifest = SCENARIO.format(seconds=seconds, steps=f"[{', '.join(steps)}]") + POD
 
     async def main() -> list[Record]:
@@ -68,7 +68,7 @@ def test_while_the_runtime_is_down_the_loop_pauses_for_100_ms_doubling_to_5_s() 
     assert "containerd is restarting" in next(r.text for r in records if isinstance(r, Note) and "skipping" in r.text)
 
 
-def test_nothing_is_taken_up_while_the_runtime_is_down() -> None:
+def test_nothing_is_handled_while_the_runtime_is_down() -> None:
     records = played(60, (3, 40), "{at: 10s, delete: {pod: hello}}")
     pauses = [r.t for r in records if isinstance(r, Note) and r.text.startswith("skipping pod synchronization")]
     taken = [r.t for r in records if isinstance(r, LoopSelect)]
@@ -79,12 +79,12 @@ def test_nothing_is_taken_up_while_the_runtime_is_down() -> None:
 
 def test_an_idle_pod_causes_no_records() -> None:
     records = played(24 * 3_600)
-    assert records[-1].t < 60 * SECOND  # it came up, and that was all
+    assert records[-1].t < 60 * SECOND  # it started, and nothing else
     assert len(records) < 100
 
 
-def test_ticks_that_can_change_nothing_are_executed_only_if_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise all the tests that compare the two would compare a thing with itself."""
+def test_ticks_without_effect_are_executed_only_if_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the tests that compare the two would compare something with itself."""
     executed = Counter[bool]()
     every_tick = False
 
@@ -100,20 +100,20 @@ def test_ticks_that_can_change_nothing_are_executed_only_if_all_are(monkeypatch:
     assert executed[True] > 55
 
 
-def test_a_runtime_that_goes_down_is_noticed_as_if_every_tick_were_executed() -> None:
+def test_a_runtime_failure_is_noticed_as_if_every_tick_were_executed() -> None:
     skipping, executing = (played(60, down=(20.5, 45.5), every_tick=every) for every in (False, True))
     assert [r.to_json() for r in skipping] == [r.to_json() for r in executing]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_deadline_is_noticed_at_its_tick_although_others_came_before(seed: int) -> None:
+def test_a_deadline_is_noticed_at_its_tick_although_others_fired_before(seed: int) -> None:
     story = pod("late", command=["sh", "-c", "sleep 2; exit 1"], activeDeadlineSeconds=25)
     noticed = Played({"at": "0s", "apply": story}, seed=seed).when(EventRecorded, "late", reason="DeadlineExceeded")
-    assert 24 <= noticed[0] <= 26.5  # the start is reported in whole seconds, and ticks come once a second
+    assert 24 <= noticed[0] <= 26.5  # the start is reported in whole seconds, and ticks fire once a second
 
 
 @pytest.mark.parametrize("seed", [27, 105, 157, *range(5)])
-def test_a_node_becomes_ready_also_if_it_is_first_asked_before_the_first_listing(seed: int) -> None:
+def test_a_node_becomes_ready_also_if_it_is_read_before_the_first_listing(seed: int) -> None:
     async def main() -> list[NodeCondition]:
         async with TaskSet() as tasks:
             simulation = Simulation(parse_scenario(SCENARIO.format(seconds=1, steps="[]"), "test.yaml"), seed, tasks)

@@ -1,4 +1,4 @@
-"""SyncPod and its siblings: what one sync of a pod does, and what keeps it from doing more.
+"""SyncPod and its siblings: the effects of one sync of a pod, and what limits them.
 
 One rule of kubelet.go (SyncPod, SyncTerminatingPod, SyncTerminatedPod) per test, each seen from outside a whole node in
 virtual time: in the syncs of the pod's worker, in the calls to the runtime, in Events and in what the API server gets.
@@ -34,7 +34,7 @@ def write_static_pod(at: str, manifest: dict[str, Any]) -> dict[str, Any]:
 # -- a pod that should run -------------------------------------------------------------------------------------------
 
 
-def test_the_status_is_reported_before_the_runtime_is_requested_anything() -> None:
+def test_the_status_is_reported_before_the_first_runtime_call() -> None:
     story = played()
     (first, *_) = story.when(ApiWrite, "web", by="kubelet")
     (sandbox,) = story.when(CriCall, "web", call="RunPodSandbox")
@@ -57,7 +57,7 @@ def test_a_pod_in_a_terminal_phase_is_not_synced_again_but_terminated() -> None:
     assert story.sequence("web", after=story.when(SyncBegin, "web", sync="SyncTerminatingPod")[0]) == ["StopPodSandbox"]
 
 
-def test_a_sync_that_did_something_is_followed_by_a_relist_immediately() -> None:
+def test_a_sync_that_changed_something_is_followed_by_a_relist_immediately() -> None:
     """The next sync sees the new container without waiting for the next relist."""
     story = played()
     _, second, *_ = story.when(SyncBegin, "web", sync="SyncPod")
@@ -65,21 +65,21 @@ def test_a_sync_that_did_something_is_followed_by_a_relist_immediately() -> None
     assert second - end < 0.1
 
 
-def test_a_sync_that_failed_is_retried() -> None:
+def test_a_failed_sync_is_retried() -> None:
     story = played(scenario={"nodes": [{"name": "node-1", "sandboxErrors": ["no room", "no room"]}]})
     assert len(story.sync_errors("web")) == 2
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_a_sync_that_met_a_back_off_is_retried_when_the_back_off_has_ended() -> None:
-    """Not after the ten to fifteen seconds of an ordinary retry."""
+def test_a_sync_during_a_back_off_is_retried_when_the_back_off_has_expired() -> None:
+    """Not after the ten to fifteen seconds of a normal retry."""
     story = played(command=["false"], scenario={"duration": "2m"})
     fourth, fifth = story.starts("web")[3:5]
     assert [t for t in story.when(SyncBegin, "web") if fourth + 2 < t < fourth + 40] == []
     assert fifth > fourth + 40
 
 
-def test_a_pod_that_is_past_its_active_deadline_fails() -> None:
+def test_a_pod_past_its_active_deadline_fails() -> None:
     story = played(activeDeadlineSeconds=20)
     assert story.statuses("web")[-1]["reason"] == "DeadlineExceeded"
     assert story.result.phases == {"default/web": "Failed"}
@@ -96,7 +96,7 @@ def test_a_v1_30_kubelet_retries_a_back_off_like_any_failed_sync() -> None:
 
 @pytest.mark.parametrize(("policy", "starts", "phase"), [("Always", 2, "Running"), ("Never", 1, "Succeeded")])
 def test_containers_outside_of_a_pod_cgroup_are_stopped(policy: str, starts: int, phase: str) -> None:
-    """As after a change of the cgroup root. A pod that runs once is over then."""
+    """As after a change of the cgroup root. A pod that runs once has finished by then."""
     images = [{"name": "*", "present": True}]
     node = DrivenNode(Scenario.model_validate({"metadata": {"name": "x"}, "spec": {"images": images}}), 0)
     node.apply(pod("web", restartPolicy=policy, terminationGracePeriodSeconds=1))
@@ -114,7 +114,7 @@ def test_containers_outside_of_a_pod_cgroup_are_stopped(policy: str, starts: int
 # -- what keeps a pod from starting ----------------------------------------------------------------------------------
 
 
-def test_a_runtime_that_does_not_answer_keeps_pods_waiting() -> None:
+def test_an_unavailable_runtime_keeps_pods_waiting() -> None:
     story = Played({"at": "1s", "stop": "runtime"}, {"at": "45s", "apply": pod("web")}, duration="90s")
     assert story.starts("web") == []
 
@@ -143,7 +143,7 @@ def test_a_pod_on_the_hosts_network_does_not_wait_for_the_network() -> None:
     assert without_network(hostNetwork=True) == ("Running", [])
 
 
-def test_a_missing_volume_keeps_the_sandbox_from_being_created() -> None:
+def test_a_missing_volume_blocks_the_creation_of_the_sandbox() -> None:
     mounted = container("main", volumeMounts=[{"name": "v", "mountPath": "/v"}])
     story = played(
         containers=[mounted],
@@ -170,13 +170,13 @@ def test_a_static_pod_gets_a_mirror_pod() -> None:
     assert Played(write_static_pod("5s", pod("web"))).result.phases == {"default/web-node-1": "Running"}
 
 
-def test_a_mirror_pod_that_was_deleted_is_created_again() -> None:
+def test_a_deleted_mirror_pod_is_recreated() -> None:
     story = Played(write_static_pod("5s", pod("web")), {"at": "20s", "delete": {"pod": "web-node-1"}})
     assert story.result.phases == {"default/web-node-1": "Running"}
     assert story.calls(after=20) == []
 
 
-def test_an_ordinary_pod_gets_no_mirror_pod() -> None:
+def test_a_regular_pod_gets_no_mirror_pod() -> None:
     assert played().result.phases == {"default/web": "Running"}
 
 
@@ -190,7 +190,7 @@ def test_a_deleted_pod_is_stopped_before_it_is_deleted_from_the_api_server() -> 
     assert stopped < deleted
 
 
-def test_liveness_is_no_longer_probed_while_the_pod_ends() -> None:
+def test_liveness_is_not_probed_while_the_pod_terminates() -> None:
     alive = {"exec": {"command": ["cat", "/alive"]}, "periodSeconds": 1, "failureThreshold": 1}
     unhealthy = container("main", "touch /alive", "trap 'rm /alive' TERM", "sleep 100000 & wait", "sleep 100000",
                           livenessProbe=alive)  # fmt: skip
@@ -214,12 +214,12 @@ def test_the_final_status_has_the_exit_codes_of_all_containers() -> None:
 
 
 @pytest.mark.parametrize(("code", "phase"), [(0, "Succeeded"), (3, "Failed")])
-def test_a_deleted_pod_ends_in_the_phase_that_its_exit_codes_say(code: int, phase: str) -> None:
+def test_a_deleted_pod_ends_in_the_phase_of_its_exit_codes(code: int, phase: str) -> None:
     story = played(DELETED, containers=[container("main", f"trap 'exit {code}' TERM", "sleep 100000 & wait")])
     assert story.result.phases == {"default/web": phase}
 
 
-def test_a_pod_whose_containers_cannot_be_stopped_is_terminating_until_they_can() -> None:
+def test_a_pod_whose_containers_cannot_be_stopped_stays_terminating() -> None:
     story = played(
         {"at": "10s", "stop": "runtime"}, {"at": "12s", "delete": {"pod": "web"}}, {"at": "40s", "start": "runtime"},
         scenario={"duration": "3m"},
@@ -230,8 +230,8 @@ def test_a_pod_whose_containers_cannot_be_stopped_is_terminating_until_they_can(
     assert deleted > 40
 
 
-def test_a_stop_under_way_is_not_cut_short_by_a_second_deletion_with_less_grace() -> None:
-    """SyncTerminatingPod stops the pod under a context of its own, which nobody cancels."""
+def test_a_stop_in_progress_is_not_shortened_by_a_second_deletion_with_less_grace() -> None:
+    """SyncTerminatingPod stops the pod with its own context, which is never cancelled."""
     stubborn = container("main", "trap '' TERM", "sleep 100000 & wait")
     story = played(
         DELETED, {"at": "15s", "delete": {"pod": "web", "gracePeriodSeconds": 2}},
@@ -244,7 +244,7 @@ def test_a_stop_under_way_is_not_cut_short_by_a_second_deletion_with_less_grace(
 # -- a pod that has ended --------------------------------------------------------------------------------------------
 
 
-def test_a_pod_that_completed_is_kept_until_it_is_deleted() -> None:
+def test_a_completed_pod_is_kept_until_it_is_deleted() -> None:
     story = played(restartPolicy="Never", command=["true"])
     assert "SyncTerminatedPod" in story.syncs("web")
     assert "delete pods" not in story.writes("web")

@@ -1,4 +1,4 @@
-"""Histograms, and metrics as Prometheus reads them."""
+"""Histograms, and metrics in the Prometheus format."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_metrics_in_the_format_of_prometheus() -> None:
     )
 
 
-def test_a_histogram_counts_what_is_not_above_each_bound() -> None:
+def test_a_histogram_counts_values_up_to_each_bound() -> None:
     histogram = Histogram((0.5, 1.0))
-    histogram.observe(500_000)  # equal to a bound: below it
+    histogram.observe(500_000)  # equal to a bound: counted below it
     histogram.observe(500_001, times=2)
     histogram.observe(7_000_000)
     assert render_metrics([Metric("h", "histogram", "Help.", {(("k", "v"),): histogram})]) == (

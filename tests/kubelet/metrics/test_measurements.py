@@ -1,4 +1,4 @@
-"""What the kubelet's histograms show of a run."""
+"""The kubelet's histograms after a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def of_kind(records: list[r.Record], kind: type[r.Record]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["hello-pod", "kubelet-restart", "missing-image", "two-nodes", "static-pod"])
-def test_what_is_written_can_be_read(name: str) -> None:
+def test_the_output_can_be_parsed(name: str) -> None:
     assert len(read_metrics(run_scenario(load_scenario(str(SCENARIOS / f"{name}.yaml")), metrics=True).metrics)) > 15
 
 
@@ -62,8 +62,8 @@ def test_a_worker_is_measured_from_its_update_to_the_end_of_the_sync() -> None:
     assert metrics["kubelet_pod_worker_start_duration_seconds"].value("_count") == 1
 
 
-def test_an_update_that_waits_keeps_the_time_of_the_oldest() -> None:
-    """While a slow pull continues, the PLEG and two changes of a label ask for a sync: it counts from the first."""
+def test_a_pending_update_keeps_the_time_of_the_oldest() -> None:
+    """During a slow pull, the PLEG and two changed labels request a sync: the first request counts."""
     changes = [
         {"at": at, "patch": {"pod": "a", "patch": {"metadata": {"labels": {"changed": at}}}}} for at in ("10s", "20s")
     ]
@@ -76,7 +76,7 @@ def test_an_update_that_waits_keeps_the_time_of_the_oldest() -> None:
     assert workers.value("_sum", operation_type="update") == (taken_up.t - waiting[0].t) / 1_000_000
 
 
-def test_a_start_is_measured_twice_as_the_kubelet_does() -> None:
+def test_a_start_is_measured_twice_as_in_the_kubelet() -> None:
     """Once when the pod has no status yet, and once when its phase becomes Running."""
     metrics, records = measured(pod("a"), images=[ONE_SECOND])
     [seen] = [record.t for record in of_kind(records, r.ConfigUpdate) if record.op == "ADD"]
@@ -88,7 +88,7 @@ def test_a_start_is_measured_twice_as_the_kubelet_does() -> None:
     assert starts.value("_sum") == pytest.approx((runs - seen + first - seen) / 1_000_000)
 
 
-def test_the_service_level_leaves_out_pulls() -> None:
+def test_the_sli_excludes_pulls() -> None:
     metrics, records = measured(pod("a"), images=[ONE_SECOND])
     total = metrics["kubelet_pod_start_total_duration_seconds"].value("_sum")
     running = next(record for record in of_kind(records, r.ApiWrite) if record.summary.get("phase") == "Running")
@@ -99,7 +99,7 @@ def test_the_service_level_leaves_out_pulls() -> None:
     assert pulls.value("_sum", image_size_in_bytes="0-10MB") == 1
 
 
-def test_the_service_level_leaves_out_a_single_init_container() -> None:
+def test_the_sli_excludes_a_single_init_container() -> None:
     metrics, _ = measured(pod("a", initContainers=[container("init", "sleep 7")]))
     total = metrics["kubelet_pod_start_total_duration_seconds"].value("_sum")
     assert metrics["kubelet_pod_start_sli_duration_seconds"].value("_sum") == pytest.approx(total - 7)
@@ -113,7 +113,7 @@ def test_the_time_of_an_init_container_is_lost_when_the_next_one_starts() -> Non
     assert metrics["kubelet_pod_start_sli_duration_seconds"].value("_sum") == total
 
 
-def test_a_pod_with_storage_is_not_part_of_the_service_level() -> None:
+def test_a_pod_with_storage_is_not_counted_in_the_sli() -> None:
     stateful = pod("a", volumes=[{"name": "v", "hostPath": {"path": "/tmp", "type": "DirectoryOrCreate"}}])
     metrics, _ = measured(stateful)
     assert metrics["kubelet_pod_start_total_duration_seconds"].value("_count") == 1
@@ -131,16 +131,16 @@ def test_calls_of_the_runtime() -> None:
     assert metrics["kubelet_runtime_operations_duration_seconds"].value("_sum", **operation) == pytest.approx(took)
 
 
-def test_a_kubelet_that_is_killed_forgets_its_measurements() -> None:
+def test_a_killed_kubelet_loses_its_measurements() -> None:
     steps = [{"at": "30s", "stop": {"what": "kubelet"}}, {"at": "40s", "start": {"what": "kubelet"}}]
     metrics, _ = measured(pod("a"), steps=steps)
-    assert "kubelet_runtime_operations_total" not in metrics  # nothing had to be done any more
-    assert "kubelet_pod_start_total_duration_seconds" not in metrics  # the pod had started before
+    assert "kubelet_runtime_operations_total" not in metrics  # nothing was left to do
+    assert "kubelet_pod_start_total_duration_seconds" not in metrics  # the pod had started earlier
     assert metrics["kubelet_pod_worker_start_duration_seconds"].value("_count") == 1
 
 
-def test_a_kubelet_of_another_version_begins_with_none() -> None:
-    """From v1.30 to v1.36 the container is restarted: that is all that the new kubelet has done."""
+def test_a_kubelet_of_another_version_starts_with_no_measurements() -> None:
+    """From v1.30 to v1.36 the container is restarted: the new kubelet has done nothing else."""
     metrics, _ = measured(pod("a"), profile="v1.30", steps=[{"at": "30s", "upgrade": {"kubelet": "v1.36"}}])
     operations = metrics["kubelet_runtime_operations_total"]
     assert operations.value(operation_type="start_container") == 1
@@ -148,7 +148,7 @@ def test_a_kubelet_of_another_version_begins_with_none() -> None:
     assert metrics["kubelet_pod_worker_start_duration_seconds"].value("_count") == 1
 
 
-def test_ticks_and_resyncs_that_are_skipped_are_counted() -> None:
+def test_skipped_ticks_and_resyncs_are_counted() -> None:
     skipped, _ = measured(pod("a"), pod("b"), duration="10m")
     executed, _ = measured(pod("a"), pod("b"), duration="10m", every_tick=True)
     names = ("kubelet_pleg_relist_duration_seconds", "kubelet_pleg_relist_interval_seconds")

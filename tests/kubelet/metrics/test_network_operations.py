@@ -1,4 +1,4 @@
-"""containerd's network operations: all plugins of a pod's set-up or tear-down are one."""
+"""containerd's network operations: all plugins of a pod's set-up or tear-down count as one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "containerd_cri_network_plugin_operations"
 
 
 def measured(call: str, *executions: r.CniExec, error: str = "") -> dict[str, Family]:
-    """A call of the runtime in which these plugins run."""
+    """A runtime call in which these plugins run."""
     agent, measurements = Measurements(), Measurements()
     calls = RuntimeCalls(agent, measurements)
     calls.begun(r.CriCall(seq=1, pod="default/a", call=call))
@@ -49,7 +49,7 @@ def test_a_sandbox_without_plugins_has_no_network_operation() -> None:
     assert not [name for name in measured("StopPodSandbox") if name.startswith(NAME)]
 
 
-def test_beside_docker_they_are_those_of_the_kubelet() -> None:
+def test_with_docker_they_are_measured_by_the_kubelet() -> None:
     agent, runtime = Measurements(), Measurements()
     calls = RuntimeCalls(agent, runtime)
     calls.stepped(r.RuntimeStep(runtime="docker", step="create the sandbox container"))
@@ -71,8 +71,8 @@ def test_beside_docker_they_are_those_of_the_kubelet() -> None:
         ("the kubelet starts and lists its sources and the runtime", True, True),
     ],
 )
-def test_whose_measurements_end_with_a_process(text: str, kubelet: bool, runtime: bool) -> None:
-    """Network operations are containerd's, which outlives the kubelet."""
+def test_measurements_end_with_their_process(text: str, kubelet: bool, runtime: bool) -> None:
+    """Network operations are measured by containerd, which outlives the kubelet."""
 
     async def main() -> None:
         sink = MetricsSink(lambda pod: None, LoopClock())

@@ -64,7 +64,7 @@ def test_pressure(type: str, under: tuple[str, str], reported: str, relieved: st
     assert [c.type for c in well.status.conditions] == [c.type for c in NODE.status.conditions]
 
 
-def test_ready_and_not() -> None:
+def test_ready_and_not_ready() -> None:
     broken, events = with_conditions(NODE, NodeHealth(problems=("", "no network", "node is shutting down")), LATER)
     reported = "[no network, node is shutting down]"
     assert condition(broken, "Ready") == ("False", "KubeletNotReady", reported, format_time(LATER))
@@ -81,7 +81,7 @@ def test_a_node_without_capacity_is_not_ready() -> None:
     assert condition(with_conditions(bare, NodeHealth(), LATER)[0], "Ready")[2] == reported
 
 
-def test_a_new_node_is_reported_but_not_that_it_became_ready() -> None:
+def test_a_new_node_is_reported_but_not_its_readiness() -> None:
     new = NODE.changed(status=NODE.status.changed(conditions=()))
     node, events = with_conditions(new, NodeHealth(), LATER)
     assert [c.type for c in node.status.conditions] == ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"]
@@ -95,7 +95,7 @@ def test_several_problems_as_one_text() -> None:
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_the_api_server_is_reported_at_the_next_update_or_immediately(every: bool) -> None:
+def test_the_api_server_is_updated_at_the_next_interval_or_immediately(every: bool) -> None:
     reported: list[tuple[int, str]] = []
     health = [NodeHealth()]
 

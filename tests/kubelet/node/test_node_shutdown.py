@@ -41,7 +41,7 @@ def make_pod(name: str, priority: int = 0, grace: int | None = None) -> Pod:
     ("requested", "critical", "expected"),
     [(300, 120, [(0, 180), (CRITICAL, 120)]), (100, 0, [(0, 100), (CRITICAL, 0)]), (0, 0, []), (1, 100, [])],
 )
-def test_two_groups_from_the_two_plain_settings(requested: int, critical: int, expected: list[tuple[int, int]]) -> None:
+def test_two_groups_from_the_simple_settings(requested: int, critical: int, expected: list[tuple[int, int]]) -> None:
     periods = shutdown_periods(requested * SECOND, critical * SECOND)
     assert [(period.priority, period.grace_period_s) for period in periods] == expected
 
@@ -61,7 +61,7 @@ def test_a_pod_belongs_to_the_group_at_or_below_its_priority() -> None:
     assert grouped(periods, *pods_of_all) == [["0", "1"], ["2"], ["3"], ["4", "5"]]
 
 
-def test_the_status_of_a_pod_that_ended_for_the_shutdown() -> None:
+def test_the_status_of_a_pod_stopped_by_the_shutdown() -> None:
     status = terminated_status(7)(PodStatus(phase="Running"))
     assert (status.phase, status.reason, status.message) == ("Failed", "Terminated", MESSAGE)
     (condition,) = status.conditions
@@ -71,7 +71,7 @@ def test_the_status_of_a_pod_that_ended_for_the_shutdown() -> None:
 
 
 class Node:
-    """Pods that take their time to stop, and volumes that take theirs to be unmounted."""
+    """Pods that stop slowly, and volumes that are unmounted slowly."""
 
     def __init__(
         self, clock: LoopClock, takes: dict[str, int], pods: list[Pod], unmounting: dict[str, int] | None = None
@@ -157,19 +157,19 @@ def shut_down(
 FIRST = [(0, "Normal NodeShutdown Shutdown manager detected shutdown event"), (0, "the node is not ready")]
 
 
-def test_groups_come_one_after_the_other_each_as_soon_as_the_one_before_is_gone() -> None:
+def test_groups_are_stopped_in_sequence_each_when_the_previous_one_has_ended() -> None:
     pods = [make_pod("normal", grace=5), make_pod("critical", CRITICAL), make_pod("stuck", grace=120)]
     reported = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), pods, {"normal": 2, "critical": 3, "stuck": 60})
     assert reported == [
         *FIRST,
         (0, "normal has 5 s"),  # its own grace period, which is shorter
         (0, "stuck has 20 s"),
-        (20, "critical has 10 s"),  # the time of the group is up
+        (20, "critical has 10 s"),  # the time of the group has ended
         (23, "done"),
     ]
 
 
-def test_the_next_group_waits_until_volumes_are_unmounted_but_not_longer_than_the_time_of_the_group() -> None:
+def test_the_next_group_waits_until_volumes_are_unmounted_but_at_most_for_the_time_of_the_group() -> None:
     pods = [make_pod("normal", grace=5), make_pod("critical", CRITICAL)]
     for takes, begins in ((4, 6), (60, 20)):
         reported = shut_down(
@@ -178,12 +178,12 @@ def test_the_next_group_waits_until_volumes_are_unmounted_but_not_longer_than_th
         assert reported[2:] == [(0, "normal has 5 s"), (begins, "critical has 10 s"), (begins + 3, "done")]
 
 
-def test_nobody_waits_for_a_group_without_pods() -> None:
+def test_a_group_without_pods_is_skipped() -> None:
     reported = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), [make_pod("critical", CRITICAL)], {"critical": 1})
     assert reported == [*FIRST, (0, "critical has 10 s"), (1, "done")]
 
 
-def test_a_kill_that_fails_holds_up_nothing() -> None:
+def test_a_failed_kill_delays_nothing() -> None:
     assert shut_down(shutdown_periods(30 * SECOND, 0), [make_pod("broken")], {})[-1] == (0, "done")
 
 

@@ -11,7 +11,7 @@ from kubesim.kubelet.node.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 
 
-def test_a_new_node_is_well() -> None:
+def test_a_new_node_is_healthy() -> None:
     node = initial_node(KubeletSettings(node_name="a", max_pods=7), 0, capacity={"cpu": "2"})
     assert {c.type: c.status for c in node.status.conditions} == {
         "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True",
@@ -22,7 +22,7 @@ def test_a_new_node_is_well() -> None:
 
 
 def renewals(until: int, **options: Any) -> list[int]:
-    """When the lease was renewed, as seen every second."""
+    """The times of lease renewals, checked every second."""
 
     async def main() -> list[int]:
         clock = LoopClock(0)
@@ -56,13 +56,13 @@ def test_a_longer_lease_is_renewed_less_often() -> None:
     assert lease_after(1, duration_s=60)["spec"]["leaseDurationSeconds"] == 60
 
 
-def test_jitter_makes_the_pauses_a_little_longer() -> None:
+def test_jitter_extends_the_intervals_a_little() -> None:
     pauses = [b - a for a, b in pairwise(renewals(200 * SECOND, jitter=True))]
     assert all(10 * SECOND <= pause <= 10.4 * SECOND for pause in pauses)
     assert len({*pauses}) > 10
 
 
-def test_a_lease_that_is_paused_is_renewed_immediately_when_it_continues() -> None:
+def test_a_paused_lease_is_renewed_immediately_when_it_resumes() -> None:
     async def main() -> list[int]:
         clock = LoopClock(0)
         heartbeat = Heartbeat(clock, "a", Randomness(0).stream("lease"), jitter=False)

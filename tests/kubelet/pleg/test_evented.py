@@ -1,4 +1,4 @@
-"""The evented PLEG: what an event means, how few relists it needs, and when it gives up."""
+"""The evented PLEG: the meaning of an event, how few relists it needs, and when it falls back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def event(type: ContainerEventType, identifier: str = "c", sandbox: SandboxInfo 
     return meaning_of(ContainerEventResponse(type, identifier, 0, sandbox, ()))
 
 
-def test_what_an_event_means() -> None:
+def test_the_meaning_of_an_event() -> None:
     assert event("CONTAINER_CREATED_EVENT") == EventMeaning(store=True)
     assert event("CONTAINER_STARTED_EVENT") == EventMeaning(("ContainerStarted",), store=True)
     assert event("CONTAINER_STOPPED_EVENT") == EventMeaning(("ContainerDied",), store=True)
@@ -57,7 +57,7 @@ def test_an_event_without_a_sandbox_is_ignored(type: ContainerEventType) -> None
     assert event(type, sandbox=None) == EventMeaning()
 
 
-def test_a_cache_that_two_fill_refuses_what_is_older() -> None:
+def test_a_cache_with_two_writers_rejects_older_values() -> None:
     new, old = RuntimePodStatus("u", "new"), RuntimePodStatus("u", "old")
     cache = PodCache(only_newer=True)
     assert cache.set("u", new, None, 2)
@@ -88,13 +88,13 @@ class Played:
         return [record for record in self._sink.records if isinstance(record, kind)]
 
     def deaths(self) -> list[tuple[float, float]]:
-        """When a container ended, and when the PLEG told of it first."""
+        """When a container exited, and when the PLEG first reported it."""
         ends = [note.t / SECOND for note in self.all(Note) if "ended with exit code" in note.text]
         reported = [each.t / SECOND for each in self.all(PlegEvent) if each.type == "ContainerDied"]
         return [(end, min(moment for moment in reported if moment >= end)) for end in ends]
 
 
-def test_a_death_is_known_immediately_and_with_fewer_relists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exit_is_known_immediately_and_with_fewer_relists(monkeypatch: pytest.MonkeyPatch) -> None:
     evented, generic = Played(monkeypatch, "true"), Played(monkeypatch, "false")
     [(end, reported)] = evented.deaths()
     assert reported == end
@@ -105,7 +105,7 @@ def test_a_death_is_known_immediately_and_with_fewer_relists(monkeypatch: pytest
     assert generic.relists > 115
 
 
-def test_a_runtime_that_goes_down_makes_it_relist_every_second_permanently(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_failure_makes_it_relist_every_second_permanently(monkeypatch: pytest.MonkeyPatch) -> None:
     down = "{at: 40s, stop: runtime}, {at: 42s, start: runtime}, {at: 60.3s, kill: {pod: web, container: main}}"
     played = Played(monkeypatch, "true", down)
     notes = [note.text for note in played.all(Note) if "PLEG" in note.text]

@@ -1,4 +1,4 @@
-"""The PLEG: which events a change makes, when it looks, and that skipping idle relists shows nowhere."""
+"""The PLEG: the events of a change, the times of relists, and that skipping idle relists has no visible effect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pod(uid: str = "u", **states: ContainerRuntimeState) -> RuntimePod:
 
 
 class FakeRuntime:
-    """Pods by uid. Every change is reported; what did not change is listed as the same object."""
+    """Pods by uid. Every change is reported; an unchanged pod is the same object in the next listing."""
 
     def __init__(self, clock: LoopClock) -> None:
         self.clock = clock
@@ -175,7 +175,7 @@ def test_events_are_withheld_while_the_inspection_fails() -> None:
     play(scene, run=False)
 
 
-def test_a_pod_that_vanished_before_it_could_be_inspected_still_wakes_its_worker() -> None:
+def test_a_pod_deleted_before_its_inspection_still_wakes_its_worker() -> None:
     async def scene(s: Scene) -> None:
         s.runtime.set(pod(c="running"))
         s.runtime.inspection_fails.add("u")
@@ -193,7 +193,7 @@ def test_a_full_channel_drops_events() -> None:
         s.pleg.on_dropped = dropped.append
         s.runtime.set(*(pod(f"u{n}", c="running") for n in range(EVENT_CAPACITY + 1)))
         await s.pleg.relist()
-        assert dropped == [f"u{EVENT_CAPACITY}"]  # its next resync must be executed, for nothing else wakes its worker
+        assert dropped == [f"u{EVENT_CAPACITY}"]  # nothing but its next resync wakes its worker
         assert len(s.events()) == EVENT_CAPACITY
         assert s.pleg.events.dropped == 1
         assert "dropped" in s.sink.records[-1].why
@@ -219,11 +219,11 @@ def test_an_event_refers_to_its_record_and_its_record_to_the_writer_of_the_pod()
 # -- when it looks --------------------------------------------------------------------------------------------------
 
 
-def test_the_phase_drifts_by_the_duration_of_each_relist_also_of_skipped_ones() -> None:
+def test_the_phase_drifts_by_the_duration_of_each_relist_even_if_it_is_skipped() -> None:
     async def scene(s: Scene) -> None:
         await s.until(10 * SECOND + 20 * MS)
         s.runtime.set(pod(c="running"))
-        assert s.runtime.listings == 2  # the first, and one that found the runtime unchanged
+        assert s.runtime.listings == 2  # the first one, and one without changes
         await s.until(11 * SECOND + 12 * MS - 1)
         assert s.events() == []
         await s.until(11 * SECOND + 12 * MS + 1)  # the 12th begins at 11.011 s and reads 1 ms later
@@ -243,10 +243,10 @@ def test_a_change_during_a_skipped_relist_is_seen_by_that_relist() -> None:
     play(scene)
 
 
-def test_a_waiter_is_served_by_the_first_relist_that_begins_after_what_it_wants() -> None:
+def test_a_waiter_is_woken_by_the_first_relist_that_begins_after_its_request() -> None:
     async def scene(s: Scene) -> None:
         await s.until(5 * SECOND + 500 * MS)
-        await s.cache.get_newer_than("u", 5 * SECOND)  # the relist of 5.005 s was skipped, but it counts
+        await s.cache.get_newer_than("u", 5 * SECOND)  # the relist at 5.005 s was skipped, but is counted
         assert s.clock.now() == 5 * SECOND + 500 * MS
         await s.cache.get_newer_than("u", s.clock.now())
         assert s.clock.now() == 6 * SECOND + 7 * MS
@@ -263,7 +263,7 @@ def test_an_idle_day_costs_no_listings_and_is_healthy() -> None:
     play(scene)
 
 
-def test_a_runtime_that_cannot_list_is_asked_every_second_and_reported() -> None:
+def test_a_runtime_whose_list_call_fails_is_polled_every_second_and_reported() -> None:
     async def scene(s: Scene) -> None:
         assert s.pleg.healthy(0) == (False, "pleg has yet to be successful")
         await s.until(SECOND // 2)
@@ -278,7 +278,7 @@ def test_a_runtime_that_cannot_list_is_asked_every_second_and_reported() -> None
     play(scene)
 
 
-def test_on_demand_a_pod_is_seen_immediately_and_then_newer_than_the_request() -> None:
+def test_a_pod_is_relisted_on_demand_and_its_status_is_newer_than_the_request() -> None:
     async def scene(s: Scene) -> None:
         await s.until(2 * SECOND + 300 * MS)
         s.runtime.set(pod(c="running"))
@@ -293,7 +293,7 @@ def test_on_demand_a_pod_is_seen_immediately_and_then_newer_than_the_request() -
     play(scene)
 
 
-def test_a_pod_that_has_gone_is_left_to_the_next_relist() -> None:
+def test_a_deleted_pod_is_left_to_the_next_relist() -> None:
     async def scene(s: Scene) -> None:
         await s.until(300 * MS)
         s.pleg.request_relist("u")
@@ -322,7 +322,7 @@ STATES: tuple[ContainerRuntimeState, ...] = ("created", "running", "exited", "un
 
 @st.composite
 def scripts(draw: st.DrawFn) -> tuple[int, int, list[tuple[int, str, str, Any]]]:
-    """How long listing and inspecting take, and what happens when; often just when a relist begins or reads."""
+    """How long listing and inspecting take, and the times of changes, often at the start or the read of a relist."""
     duration = draw(st.sampled_from(LIST_DURATIONS))
     uids = st.sampled_from(("a", "b"))
 
@@ -392,7 +392,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
 
 
 @pytest.mark.parametrize(("every", "listings"), [(False, 2), (True, 20)])
-def test_idle_relists_are_skipped_unless_every_one_is_wanted(every: bool, listings: int) -> None:
+def test_idle_relists_are_skipped_unless_all_are_requested(every: bool, listings: int) -> None:
     async def scene(s: Scene) -> None:
         await s.until(20 * SECOND)
         assert s.runtime.listings == listings
@@ -403,7 +403,7 @@ def test_idle_relists_are_skipped_unless_every_one_is_wanted(every: bool, listin
 
 @settings(deadline=None, max_examples=rounds(1000))
 @given(scripts())
-def test_skipping_idle_relists_shows_nowhere(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:
+def test_skipping_idle_relists_has_no_visible_effect(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:
     duration, inspection, steps = script
     skipping = run_virtual(observe, duration, inspection, steps)
     with ticks(every=True):

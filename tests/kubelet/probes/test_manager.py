@@ -1,4 +1,4 @@
-"""Which workers there are, and who stops them when."""
+"""Which probe workers exist, and when they are stopped."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_probe_of_regular_containers_and_sidecars_has_one_worker() -> None
     run_virtual(main)
 
 
-def test_an_existing_worker_ends_the_round_of_adding() -> None:
+def test_an_existing_worker_stops_the_adding_of_others() -> None:
     async def main() -> None:
         node = Node()
         async with TaskSet() as tasks:
@@ -99,7 +99,7 @@ def test_remove_and_clean_up() -> None:
     run_virtual(main)
 
 
-def test_a_trigger_runs_readiness_immediately_and_there_may_be_nobody_to_trigger() -> None:
+def test_a_trigger_runs_readiness_immediately_and_may_have_no_worker() -> None:
     async def main() -> None:
         node = Node("failure")
         async with TaskSet() as tasks:
@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_trace() -> None:
     assert run_virtual(main, 1) != run_virtual(main, 2)
 
 
-def test_a_sync_that_ends_cancels_probes_by_command_but_not_in_v1_37() -> None:
+def test_the_end_of_a_sync_cancels_exec_probes_but_not_in_v1_37() -> None:
     def context_in(profile: str) -> object:
         async def main() -> object:
             node = Node()

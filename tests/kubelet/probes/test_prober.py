@@ -1,4 +1,4 @@
-"""What each kind of probe answers, and the kubelet's words about it."""
+"""The results of each kind of probe, and the kubelet's messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def probe(
     web: Web | None = None,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> tuple[str | None, list[tuple[str, str]], int]:
-    """(result, events, how long it took) of a readiness probe."""
+    """(result, events, duration) of a readiness probe."""
 
     async def main() -> tuple[str | None, list[tuple[str, str]], int]:
         clock, events = LoopClock(), RecordedEvents()
@@ -75,19 +75,19 @@ def test_exec_output_is_cut_at_ten_kibibytes() -> None:
     assert message == "Readiness probe failed: " + "x" * MAX_OUTPUT
 
 
-def test_exec_that_takes_too_long_is_a_failure() -> None:
+def test_a_slow_exec_probe_is_a_failure() -> None:
     spec = {"exec": {"command": ["sh", "-c", "sleep 9"]}}
     late = 'command timed out: "sh -c sleep 9" timed out after 1s'
     assert probe(spec, commands=Commands(DeadlineExceeded("whatever"))) == unhealthy(late)
 
 
-def test_exec_took_as_long_as_it_took_in_v1_12() -> None:
+def test_exec_had_no_time_limit_in_v1_12() -> None:
     commands = Commands(ExecResult(0))
     assert probe(EXEC, commands=commands, gates=FeatureGates(profile="v1.12")) == ("success", [], 0)
     assert commands.calls == [("1", ("check",), 0)], "without a timeout"
 
 
-def test_an_error_is_tried_three_times_and_then_nothing_is_concluded() -> None:
+def test_an_error_is_retried_three_times_and_then_ignored() -> None:
     gone = RuntimeCallError("rpc error: code = NotFound desc = gone")
     reported = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {gone}")]
     commands = Commands(gone, gone, gone)
@@ -96,7 +96,7 @@ def test_an_error_is_tried_three_times_and_then_nothing_is_concluded() -> None:
     assert probe(EXEC, commands=Commands(gone, gone, ExecResult(0))) == ("success", [], 0)
 
 
-def test_exec_commands_see_the_values_of_the_manifest() -> None:
+def test_exec_commands_use_the_values_in_the_manifest() -> None:
     container = Container.from_json({"env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]})
     command = ("$(A)-$(B)-$(C)", "$$(A)", "$(A", "a$", "$x")
     assert expand_static(command, container.env) == ("1--$(C)", "$(A)", "$(A", "a$", "$x")
@@ -125,13 +125,13 @@ def test_http_status_codes() -> None:
         (NetworkError("EOF"), "EOF"),
     ],
 )
-def test_http_without_an_answer_is_a_failure_in_gos_words(error: NetworkError, message: str) -> None:
+def test_no_http_response_is_a_failure_with_gos_message(error: NetworkError, message: str) -> None:
     assert probe({"httpGet": {"path": "/", "port": 80}}, web=Web(error)) == unhealthy(
         f'Get "http://10.0.0.7:80/": {message}'
     )
 
 
-def test_an_http_body_that_does_not_end_is_an_error() -> None:
+def test_an_endless_http_body_is_an_error() -> None:
     web = Web(body_timeout())
     result, [(_, message)], _ = probe({"httpGet": {"path": "/", "port": 80}}, web=web)
     assert (result, len(web.requests)) == (None, 3)
@@ -139,7 +139,7 @@ def test_an_http_body_that_does_not_end_is_an_error() -> None:
     assert message == f"Readiness probe errored and resulted in failure state: {said}"
 
 
-def test_http_follows_redirects_on_the_same_host_only_and_not_forever() -> None:
+def test_http_follows_a_limited_number_of_redirects_on_the_same_host() -> None:
     spec = {"httpGet": {"path": "/a", "port": 80, "httpHeaders": [{"name": "host", "value": "example.org"}]}}
     web = Web(HttpResponse(302, location="/b?x=1"), HttpResponse(200))
     assert probe(spec, web=web)[0] == "success"
@@ -175,7 +175,7 @@ def test_an_absolute_redirect_drops_the_custom_host() -> None:
         ("//other/x", "http://10.0.0.7:80/x"),
     ],
 )
-def test_urls_are_written_as_go_writes_them(path: str, url: str) -> None:
+def test_urls_have_gos_format(path: str, url: str) -> None:
     action = HTTPGetAction(path=path, port=80)
     assert new_request_for_http_get_action(action, Container(), "10.0.0.7", "probe").url == url
 
@@ -212,7 +212,7 @@ def test_tcp() -> None:
         ("70000", "invalid port number: 70000"),
     ],
 )
-def test_a_port_that_is_none_is_an_error(port: int | str, problem: str) -> None:
+def test_an_invalid_port_is_an_error(port: int | str, problem: str) -> None:
     reported = [("Unhealthy", f"Readiness probe errored and resulted in unknown state: {problem}")]
     assert probe({"tcpSocket": {"port": port}}) == (None, reported, 0)
 
@@ -242,7 +242,7 @@ def test_grpc_failures(outcome: str | NetworkError, message: str) -> None:
     assert probe({"grpc": {"port": 9000}}, web=Web(outcome)) == unhealthy(message)
 
 
-def test_grpc_dials_until_its_time_is_up() -> None:
+def test_grpc_dials_until_its_timeout() -> None:
     refused = connection_refused("10.0.0.7:9000")
     result, [(_, message)], took = probe({"grpc": {"port": 9000}}, web=Web(refused))
     said = 'timeout: failed to connect service "10.0.0.7:9000" within 1s: context deadline exceeded'
@@ -251,13 +251,13 @@ def test_grpc_dials_until_its_time_is_up() -> None:
     assert probe(spec, web=Web(refused, refused, "SERVING")) == ("success", [], 2_600_000)
 
 
-def test_an_error_in_the_words_of_v1_30() -> None:
+def test_an_error_with_the_message_of_v1_30() -> None:
     gates = FeatureGates(profile="v1.30")
     reported = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
     assert probe({}, gates=gates) == (None, reported, 0)
 
 
-def test_a_port_that_the_container_does_not_name() -> None:
+def test_an_unknown_port_name() -> None:
     with pytest.raises(BadRequest, match=r'strconv\.Atoi: parsing "web": invalid syntax'):
         resolve_container_port("web", Container())
     assert resolve_container_port("80", Container()) == 80
@@ -270,7 +270,7 @@ HTTP2 = {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP", "protocol": "HTT
 
 
 @pytest.mark.parametrize(("is_on", "http2"), [(True, True), (False, False)])
-def test_http2_is_spoken_if_the_gate_is_on(is_on: bool, http2: bool) -> None:
+def test_http2_is_used_if_the_gate_is_enabled(is_on: bool, http2: bool) -> None:
     web = Web(HttpResponse(200))
     probe(HTTP2, web=web, gates=FeatureGates({"H2CContainerProbe": is_on}, "v1.37"))
     assert [request.http2 for request in web.requests] == [http2]

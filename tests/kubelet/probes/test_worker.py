@@ -32,7 +32,7 @@ async def finish(worker: ProbeWorker, task: asyncio.Task[None]) -> None:
     await task
 
 
-def test_the_first_probe_comes_immediately_and_then_one_each_period() -> None:
+def test_the_first_probe_runs_immediately_and_then_one_each_period() -> None:
     async def main() -> None:
         node = Node()
         worker, results = worker_of(node)
@@ -65,7 +65,7 @@ def test_only_changes_are_reported_and_traced() -> None:
     run_virtual(main)
 
 
-def test_a_manual_trigger_probes_now_and_starts_the_period_over() -> None:
+def test_a_manual_trigger_probes_now_and_restarts_the_period() -> None:
     async def main() -> None:
         node = Node("failure")
         worker, _ = worker_of(node)
@@ -78,7 +78,7 @@ def test_a_manual_trigger_probes_now_and_starts_the_period_over() -> None:
     run_virtual(main)
 
 
-def test_while_a_probe_runs_one_trigger_is_kept_and_a_second_is_refused() -> None:
+def test_during_a_probe_one_trigger_is_kept_and_a_second_is_rejected() -> None:
     async def main() -> None:
         node = Node("failure", takes=3 * SECOND)
         worker, _ = worker_of(node)
@@ -103,13 +103,13 @@ def test_a_probe_longer_than_the_period_is_followed_by_the_one_tick_it_missed() 
     run_virtual(main)
 
 
-def test_a_young_kubelet_waits_a_random_part_of_the_period_from_its_seed() -> None:
+def test_a_recently_started_kubelet_waits_a_random_part_of_the_period() -> None:
     async def first(seed: int, jitter: bool) -> int:
         node = Node(seed=seed)
         node.start = node.clock.now() if jitter else None
         worker, _ = worker_of(node)
         task = await run_for(node, worker, 0.000001)
-        worker.stop()  # does not wake a sleeper: it probes once before it looks
+        worker.stop()  # does not wake a sleeping worker: it probes once before it checks
         await task
         return node.prober.asked[0]
 
@@ -120,7 +120,7 @@ def test_a_young_kubelet_waits_a_random_part_of_the_period_from_its_seed() -> No
     assert run_virtual(first, 1, False) == 0
 
 
-def test_a_failed_liveness_probe_pauses_until_there_is_another_container() -> None:
+def test_a_failed_liveness_probe_pauses_until_there_is_a_new_container() -> None:
     async def main() -> None:
         node = Node("failure")
         worker, results = worker_of(node, "liveness", failureThreshold=2)

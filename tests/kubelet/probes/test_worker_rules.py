@@ -1,4 +1,4 @@
-"""When a worker probes, waits or ends, and what answers add up to."""
+"""When a worker probes, waits or ends, and how results are counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def turn(
 @pytest.mark.parametrize(
     ("probe_type", "value"), [("readiness", "failure"), ("liveness", "success"), ("startup", "unknown")]
 )
-def test_a_new_container_begins_with_the_initial_value(probe_type: ProbeType, value: ProbeResult) -> None:
+def test_a_new_container_starts_with_the_initial_value(probe_type: ProbeType, value: ProbeResult) -> None:
     of = pod(readinessProbe=EXEC, livenessProbe=EXEC, startupProbe=EXEC)
     known = ProbeWorkerState(container_id="containerd://0", on_hold=True, result_run=2)
     first = turn(of, probe_type, known, running(NOW - SECOND, started=probe_type != "startup"))
@@ -34,7 +34,7 @@ def test_a_new_container_begins_with_the_initial_value(probe_type: ProbeType, va
     assert first.next == "probe"
 
 
-def test_a_container_older_than_the_kubelet_keeps_its_verdict() -> None:
+def test_a_container_older_than_the_kubelet_keeps_its_result() -> None:
     of = pod(readinessProbe=EXEC)
     assert turn(of, "readiness", ProbeWorkerState(), running(NOW - 3611 * SECOND)).writes == ()
     assert len(turn(of, "readiness", ProbeWorkerState(), running(NOW - 3610 * SECOND)).writes) == 1
@@ -55,7 +55,7 @@ def test_a_started_sidecar_is_reported_as_started_first_even_if_the_initial_valu
     assert [w.result for w in turn(of, "startup", ProbeWorkerState(), seen(5)).writes] == ["success", "unknown"]
 
 
-def test_before_the_initial_delay_and_before_the_start_nothing_is_probed() -> None:
+def test_before_the_start_and_during_the_initial_delay_nothing_is_probed() -> None:
     of = pod(readinessProbe={**EXEC, "initialDelaySeconds": 5}, startupProbe=EXEC)
     assert turn(of, "readiness", KNOWN, running(NOW - 5 * SECOND + 1)).next == "wait"
     assert turn(of, "readiness", KNOWN, running(NOW - 5 * SECOND)).next == "probe"
@@ -71,7 +71,7 @@ def test_without_a_status_or_a_container_the_worker_waits_and_with_a_finished_po
     assert turn(of, "readiness", KNOWN, running(NOW).changed(phase="Succeeded")) == Turn(KNOWN, "end")
 
 
-def test_a_dead_container_fails_and_is_waited_for_only_if_it_may_come_back() -> None:
+def test_an_exited_container_fails_and_is_awaited_only_if_it_may_restart() -> None:
     dead = status({"terminated": {"exitCode": 3}})
     back = turn(pod(livenessProbe=EXEC, restart_policy="OnFailure"), "liveness", KNOWN, dead)
     assert (back.next, [w.result for w in back.writes]) == ("wait", ["failure"])
@@ -81,7 +81,7 @@ def test_a_dead_container_fails_and_is_waited_for_only_if_it_may_come_back() -> 
     )
 
 
-def test_a_pod_that_restarts_as_a_whole_is_waited_for() -> None:
+def test_a_pod_that_restarts_all_containers_is_awaited() -> None:
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
     of = Pod.from_json(
         {
@@ -102,7 +102,7 @@ def test_a_pod_that_restarts_as_a_whole_is_waited_for() -> None:
     assert turn(of, "readiness", KNOWN, both).next == "wait"
 
 
-def test_a_pod_being_deleted_ends_liveness_and_startup_with_a_success_and_probes_readiness_on() -> None:
+def test_a_pod_being_deleted_ends_liveness_and_startup_with_a_success_and_keeps_probing_readiness() -> None:
     of = pod(readinessProbe=EXEC, livenessProbe=EXEC)
     of = of.changed(metadata=of.metadata.changed(deletion_timestamp="2026-01-01T00:00:00Z"))
     quiet = turn(of, "liveness", KNOWN, running(NOW - 60 * SECOND))
@@ -110,7 +110,7 @@ def test_a_pod_being_deleted_ends_liveness_and_startup_with_a_success_and_probes
     assert turn(of, "readiness", KNOWN, running(NOW - 60 * SECOND)) == Turn(KNOWN, "probe")
 
 
-def test_answers_count_up_to_the_threshold() -> None:
+def test_results_are_counted_up_to_the_threshold() -> None:
     who = subject(pod(readinessProbe={**EXEC, "successThreshold": 2}), "readiness")
     state = KNOWN
     written = []
@@ -122,20 +122,20 @@ def test_answers_count_up_to_the_threshold() -> None:
     assert written == [[], [], [], [], [], ["failure"], [], ["success"]]
 
 
-def test_the_reason_of_a_verdict_is_a_sentence() -> None:
+def test_the_reason_of_a_result_is_a_sentence() -> None:
     who = subject(pod(readinessProbe=EXEC), "readiness")
     third = after_probe(who, ProbeWorkerState("containerd://1", "failure", 2), "failure")
     why = "readiness of web failed 3 times in a row (failureThreshold 3)"
     assert third.writes == (Write("containerd://1", "failure", why),)
 
 
-def test_a_verdict_that_stands_is_not_written_again() -> None:
+def test_an_unchanged_result_is_not_written_again() -> None:
     who, twice = subject(pod(readinessProbe=EXEC), "readiness"), ProbeWorkerState("containerd://1", "failure", 2)
     assert after_probe(who, twice, "failure", verdict="failure").writes == ()
     assert after_probe(who, twice, "failure", verdict="success").writes != ()
 
 
-def test_a_decided_startup_or_a_failed_liveness_puts_the_worker_on_hold_until_the_container_changes() -> None:
+def test_a_decided_startup_probe_or_a_failed_liveness_probe_pauses_the_worker_until_the_container_changes() -> None:
     of = pod(startupProbe=EXEC, livenessProbe={**EXEC, "failureThreshold": 1}, readinessProbe=EXEC)
     held = ProbeWorkerState("containerd://1", "success", 0, True)
     assert after_probe(subject(of, "startup"), KNOWN, "success").state == held
@@ -154,15 +154,13 @@ def test_a_decided_startup_or_a_failed_liveness_puts_the_worker_on_hold_until_th
         (FeatureGates({"RestartAllContainersOnContainerExits": False}), "Never", "end"),
     ],
 )
-def test_a_worker_ends_with_a_container_that_will_not_come_back(
-    gates: FeatureGates, policy: str, next_turn: str
-) -> None:
+def test_a_worker_ends_with_a_container_that_will_not_restart(gates: FeatureGates, policy: str, next_turn: str) -> None:
     of = pod(restart_policy=policy, readinessProbe=EXEC)
     ended = status({"terminated": {"exitCode": 1}})
     answer = before_probe(subject(of, "readiness"), KNOWN, ended, NOW, NOW - 3600 * SECOND, gates)
     assert answer.next == next_turn
 
 
-def test_a_container_without_a_start_time_began_long_ago() -> None:
+def test_a_container_without_a_start_time_started_long_ago() -> None:
     of = pod(readinessProbe={**EXEC, "initialDelaySeconds": 60})
     assert turn(of, "readiness", KNOWN, status({"running": {}}, started=True)).next == "probe"

@@ -1,6 +1,6 @@
-"""What a pod requests becomes its own only if the node can give it; what cannot be given now waits for its turn.
+"""A request is allocated only if the node has the resources; a deferred one waits.
 
-Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manager_test.go, in our words.
+Cases marked so are adapted from upstream's pkg/kubelet/allocation/allocation_manager_test.go.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.played import Played, pod
 IN_PROGRESS, PENDING = "PodResizeInProgress", "PodResizePending"
 
 
-def test_a_pod_that_fits_gets_what_it_asks_for() -> None:
+def test_a_pod_that_fits_gets_its_request() -> None:
     """Upstream: TestAllocationManagerAddPod."""
 
     async def story() -> None:
@@ -38,7 +38,7 @@ def test_a_pod_that_fits_gets_what_it_asks_for() -> None:
     played(story)
 
 
-def test_after_a_restart_a_pod_is_admitted_with_what_it_had() -> None:
+def test_after_a_restart_a_pod_is_admitted_with_its_allocation() -> None:
     """Upstream: TestAllocationManagerAddPod, request different from current allocation."""
 
     async def story() -> None:
@@ -51,7 +51,7 @@ def test_after_a_restart_a_pod_is_admitted_with_what_it_had() -> None:
     played(story)
 
 
-def test_a_resize_from_request_to_request() -> None:
+def test_a_resize_from_one_request_to_another() -> None:
     """Upstream: TestRetryPendingResizesMultipleConditions."""
 
     async def story() -> None:
@@ -90,7 +90,7 @@ def test_a_resize_from_request_to_request() -> None:
     ("cpu", "memory", "reason"),
     [("500m", "250Mi", ""), ("2", "250Mi", ""), ("3500m", "1Gi", "Deferred"), ("500m", "4Gi", "Deferred")],
 )
-def test_only_what_fits_beside_the_others_is_allocated(cpu: str, memory: str, reason: str) -> None:
+def test_only_resources_that_are_free_are_allocated(cpu: str, memory: str, reason: str) -> None:
     """Upstream: TestRetryPendingResizes."""
 
     async def story() -> None:
@@ -115,7 +115,7 @@ def test_only_what_fits_beside_the_others_is_allocated(cpu: str, memory: str, re
         (NodePolicies("static", "Static"), False, "2", "2Gi", ""),
     ],
 )
-def test_what_a_node_gave_away_permanently_cannot_be_resized(
+def test_a_permanent_allocation_cannot_be_resized(
     policies: NodePolicies, limited: bool, cpu: str, memory: str, message: str
 ) -> None:
     """Upstream: TestRetryPendingResizesGuanteedQOSPods."""
@@ -135,7 +135,7 @@ def test_what_a_node_gave_away_permanently_cannot_be_resized(
     played(story)
 
 
-def test_who_comes_first() -> None:
+def test_the_order_of_pending_resizes() -> None:
     """Upstream: TestSortPendingResizes."""
 
     async def story() -> None:
@@ -152,7 +152,7 @@ def test_who_comes_first() -> None:
             for small in pods(lambda _: "500m"):
                 kubelet.pods.update(small)
                 kubelet.state.set(small)
-            # The first requests less; the others for more than there is.
+            # The first requests less; the others request more than is free.
             for large in pods(lambda number: "8" if number else "100m"):
                 kubelet.pods.update(large)
             kubelet.conditions.set_pending("3", "Deferred", "", 1, 10 * SECOND)
@@ -165,7 +165,7 @@ def test_who_comes_first() -> None:
     played(story)
 
 
-def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
+def test_pending_resizes_are_checked_every_three_minutes() -> None:
     async def story() -> None:
         kubelet = AllocatingKubelet()
         retries = asyncio.create_task(kubelet.manager.run())
@@ -203,7 +203,7 @@ def test_nothing_is_allocated_before_every_source_reported() -> None:
     played(story)
 
 
-def test_what_counts_as_a_resize() -> None:
+def test_changes_that_count_as_a_resize() -> None:
     assert not is_resized(make("a", "1"), make("a", "1000m", labels={}))
     assert is_resized(make("a", "1"), make("a", "2"))
     assert is_resized(make("a", "1"), make("a", "1", "1Gi"))
@@ -211,7 +211,7 @@ def test_what_counts_as_a_resize() -> None:
     assert is_resized(None, make("a", "1"))
 
 
-def test_what_an_event_says() -> None:
+def test_the_text_of_an_event() -> None:
     """Upstream: pkg/kubelet/events/resize_test.go."""
     asking = Pod.from_json(
         {
@@ -250,7 +250,7 @@ def patch(at: str, cpu: str) -> dict[str, Any]:
 SMALL = [{"name": "node-1", "capacity": {"cpu": "2"}}]
 
 
-def test_a_deferred_resize_outlives_the_kubelet() -> None:
+def test_a_deferred_resize_survives_a_restart_of_the_kubelet() -> None:
     story = Played(
         patch("10s", "1500m"),
         {"at": "20s", "restart": "kubelet"},
@@ -270,7 +270,7 @@ def test_a_deferred_resize_outlives_the_kubelet() -> None:
     assert 30 < updated < 40
 
 
-def test_a_resize_that_is_taken_back_leaves_nothing() -> None:
+def test_a_reverted_resize_leaves_nothing() -> None:
     story = Played(
         patch("10s", "1500m"),
         patch("20s", "500m"),
@@ -283,8 +283,8 @@ def test_a_resize_that_is_taken_back_leaves_nothing() -> None:
     assert story.when(CriCall, "web", call="UpdateContainerResources") == []
 
 
-def test_idle_time_stays_free_with_a_resize_that_waits() -> None:
-    """Every three minutes the waiting resize is looked at, and nothing else happens."""
+def test_a_pending_resize_does_not_keep_time_from_being_skipped() -> None:
+    """Every three minutes the pending resize is checked, and nothing else happens."""
     objects = [asking("web", "500m"), asking("other", "1")]
     one, other = (
         Played(patch("10s", "1500m"), objects=objects, nodes=SMALL, duration="30m", every_tick=every)

@@ -3,7 +3,8 @@
 TestRetryPendingResizes (19 rows; the 15 without pod-level resources for three kinds of containers),
 TestRetryPendingResizesWithSwap (3), TestRetryPendingResizesMultipleConditions (6),
 TestAllocationManagerAddPodWithPLR (9), TestAllocationManagerAddPod (8), TestIsResizeIncreasingRequests (18),
-TestSortPendingResizes. All rows but three: with InPlacePodVerticalScaling off, which v1.36 cannot be.
+TestSortPendingResizes. All rows except three, in which InPlacePodVerticalScaling is disabled; v1.36 does not allow
+that.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def conditions(kubelet: AllocatingKubelet, uid: str = "a") -> list[tuple[str, st
 
 
 def agree(found: list[tuple[str, str, str]], expected: tuple[tuple[str, str, str], ...]) -> bool:
-    """An expected message is a part of the one found; an empty one is empty."""
+    """An expected message is a part of the actual one; an empty one is empty."""
     return len(found) == len(expected) and all(
         (one[0], one[1]) == (other[0], other[1]) and (other[2] in one[2] if other[2] else not one[2])
         for one, other in zip(found, expected, strict=True)
@@ -148,9 +149,7 @@ def test_a_pending_resize_of_a_limit(kind: str, before: str, after: str) -> None
         ),
     ],
 )
-def test_conditions_that_are_there_already(
-    kind: str, already: bool, after: Json, expected: tuple[tuple[str, str, str], ...]
-) -> None:
+def test_existing_conditions(kind: str, already: bool, after: Json, expected: tuple[tuple[str, str, str], ...]) -> None:
     async def story() -> None:
         kubelet = AllocatingKubelet()
         await kubelet.add(of_kind(kind, after if already else ONE), OTHER, THIRD)
@@ -180,7 +179,7 @@ def test_conditions_that_are_there_already(
         ),
     ],
 )
-def test_a_pending_resize_of_the_pod_itself(after: Json, expected: tuple[tuple[str, str, str], ...]) -> None:
+def test_a_pending_pod_level_resize(after: Json, expected: tuple[tuple[str, str, str], ...]) -> None:
     async def story() -> None:
         kubelet = AllocatingKubelet()
         before = amounts("1500m", "1500Mi")
@@ -227,7 +226,7 @@ def test_resize_with_swap(behavior: str, policy: str, expected: tuple[tuple[str,
 # -- TestRetryPendingResizesMultipleConditions --------------------------------------------------------------------
 
 
-def test_conditions_one_after_the_other() -> None:
+def test_conditions_in_sequence() -> None:
     full = "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"
     pending = (PENDING, "Deferred", full, 2)
     rows: list[tuple[str, str, int, list[tuple[str, str, str, int]], str]] = [
@@ -362,8 +361,8 @@ PODS_OWN = amounts("2500m", "2500Mi")
         pytest.param(amounts("2", "2500Mi"), {0: amounts("500m", "1Gi")}, False, id="pod & container: net decrease"),
     ],
 )
-def test_what_grows(level: Json | None, changes: dict[int, Json], expected: bool) -> None:
-    """Seen in the order of waiting resizes: one that does not grow comes ahead of one with the highest priority.
+def test_resizes_that_increase_requests(level: Json | None, changes: dict[int, Json], expected: bool) -> None:
+    """Checked by the order of pending resizes: one that does not increase comes before one with the highest priority.
 
     Rows with nil and with an empty map are the same here."""
 
@@ -394,7 +393,7 @@ def test_what_grows(level: Json | None, changes: dict[int, Json], expected: bool
 
 
 @pytest.mark.parametrize("backwards", [False, True], ids=["in order", "in reverse order"])
-def test_the_order_of_waiting_resizes(backwards: bool) -> None:
+def test_the_order_of_pending_resizes(backwards: bool) -> None:
     async def story() -> None:
         kubelet = AllocatingKubelet()
         more = amounts("1500m", "1500Mi")

@@ -1,4 +1,4 @@
-"""Resizes as kubelet v1.30 decides about them: in the sync of a pod."""
+"""Resizes by kubelet v1.30, which decides in the sync of a pod."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Kubelet(AllocatingKubelet):
     kind: type[AllocationManager] = AllocationAtSync
 
     async def sync(self, pod: Pod) -> tuple[str, str]:
-        """What `status.resize` says after a sync of this pod, and the cpu that is allocated to it."""
+        """The value of `status.resize` after a sync of this pod, and its allocated CPU."""
         assert isinstance(self.manager, AllocationAtSync)
         self.pods.update(pod)
         synced, refused = await self.manager.resize_at_sync(self.manager.update_pod(pod))
-        assert synced.spec == pod.spec  # as it was written, also where that was refused
+        assert synced.spec == pod.spec  # as in the manifest, even if it was rejected
         had = self.manager.update_pod(pod).spec.containers
         both = zip(pod.spec.containers, had, strict=True)
         assert list(refused) == [one.name for one, other in both if one.resources.requests != other.resources.requests]
@@ -41,7 +41,7 @@ class Kubelet(AllocatingKubelet):
         ("2", {"phase": "Pending"}, ("", "1")),
     ],
 )
-def test_a_sync_decides_by_what_the_node_has(cpu: str, status: dict[str, Any], expected: tuple[str, str]) -> None:
+def test_a_sync_compares_with_the_node(cpu: str, status: dict[str, Any], expected: tuple[str, str]) -> None:
     async def story() -> None:
         kubelet = Kubelet(gates=GATES)
         await kubelet.add(make("a", "1"), make("b", "1"))
@@ -52,7 +52,7 @@ def test_a_sync_decides_by_what_the_node_has(cpu: str, status: dict[str, Any], e
     played(story)
 
 
-def test_a_resize_that_is_taken_back_is_not_deferred_any_more() -> None:
+def test_a_reverted_resize_is_not_deferred_any_more() -> None:
     async def story() -> None:
         kubelet = Kubelet(gates=GATES)
         await kubelet.add(make("a", "1"), make("b", "1"))
@@ -62,7 +62,7 @@ def test_a_resize_that_is_taken_back_is_not_deferred_any_more() -> None:
     played(story)
 
 
-def test_nothing_that_becomes_free_brings_a_deferred_resize_sooner() -> None:
+def test_released_resources_do_not_trigger_a_deferred_resize() -> None:
     async def story() -> None:
         kubelet = Kubelet(gates=GATES)
         await kubelet.add(make("a", "1"), make("b", "1"))
@@ -84,7 +84,7 @@ def test_limits_alone_are_not_admitted() -> None:
     played(story)
 
 
-def test_a_container_with_another_number_of_requests_ends_the_search() -> None:
+def test_a_container_with_a_different_number_of_requests_ends_the_search() -> None:
     before = resizable_pod("a", container("x", {"cpu": "1"}), container("y", {"cpu": "1"}))
     more = resizable_pod("a", container("x", {"cpu": "1", "memory": "1Gi"}), container("y", {"cpu": "2"}))
     assert not requests_differ(more, before)

@@ -1,4 +1,4 @@
-"""The DNS settings of pods. Re-tells pkg/kubelet/network/dns/dns_test.go, beside TestParseResolvConf."""
+"""The DNS settings of pods. Adapted from pkg/kubelet/network/dns/dns_test.go, except TestParseResolvConf."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_get_pod_dns_custom(policy: str, host_network: bool, config: Any, expect
     assert pod_dns(given, settings, ResolvConf(("8.8.8.8",), ("host.domain",)), ()) == (expected, [])
 
 
-def test_a_kubelet_without_cluster_dns_falls_back_and_says_so_about_node_and_pod() -> None:
+def test_a_kubelet_without_cluster_dns_falls_back_and_emits_events_about_node_and_pod() -> None:
     settings = DNSSettings((), "", "/etc/resolv.conf")
     config, warnings = pod_dns(pod(dnsPolicy="ClusterFirst"), settings, ResolvConf(("8.8.8.8",)), ())
     assert config == DNSConfig(("8.8.8.8",), (), ())
@@ -218,12 +218,12 @@ def test_a_kubelet_without_cluster_dns_falls_back_and_says_so_about_node_and_pod
     ("node_ips", "servers"),
     [((), ("127.0.0.1",)), (("10.0.0.1", "fd00::1"), ("127.0.0.1", "::1")), (("fd00::1",), ("::1",))],
 )
-def test_without_a_resolv_conf_a_pod_asks_itself(node_ips: tuple[str, ...], servers: tuple[str, ...]) -> None:
+def test_without_a_resolv_conf_a_pod_uses_its_own_address(node_ips: tuple[str, ...], servers: tuple[str, ...]) -> None:
     config, _ = pod_dns(pod(dnsPolicy="Default"), SETTINGS, ResolvConf(), node_ips)
     assert (config.servers, config.searches) == (servers, (".",))
 
 
-def test_without_a_cluster_domain_the_searches_are_the_nodes() -> None:
+def test_without_a_cluster_domain_the_search_domains_are_the_nodes() -> None:
     settings = DNSSettings((CLUSTER_NS,), "", "/etc/resolv.conf")
     config, _ = pod_dns(pod(dnsPolicy="ClusterFirst"), settings, ResolvConf(searches=("a", "b")), ())
     assert config == DNSConfig((CLUSTER_NS,), ("a", "b"), ("ndots:5",))

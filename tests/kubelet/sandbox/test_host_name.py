@@ -117,7 +117,7 @@ def test_generate_pod_host_name_and_domain(
         ),
     ],
 )
-def test_bad_names_are_refused(spec: dict[str, str], gate: bool, problem: str) -> None:
+def test_invalid_names_are_rejected(spec: dict[str, str], gate: bool, problem: str) -> None:
     with pytest.raises(SandboxConfigError) as raised:
         names(spec, gate=gate)
     assert str(raised.value) == problem
@@ -139,7 +139,7 @@ def test_truncate_pod_hostname(given: str, expected: str) -> None:
     assert truncate_pod_host_name("test-pod", given) == expected
 
 
-def test_a_name_of_which_nothing_is_left_is_refused() -> None:
+def test_a_name_without_valid_characters_is_rejected() -> None:
     with pytest.raises(SandboxConfigError, match=r'hostname for pod "p" was invalid: "-{64}"'):
         truncate_pod_host_name("p", "-" * 64)
 
@@ -176,7 +176,7 @@ def test_get_nodename_for_kernel(name: str, domain: str, as_fqdn: bool, expected
     assert node_name_for_kernel(name, domain, as_fqdn) == expected
 
 
-def test_an_fqdn_that_is_too_long_is_refused() -> None:
+def test_an_fqdn_that_is_too_long_is_rejected() -> None:
     """FQDN is too long, setHostnameAsFQDN true."""
     with pytest.raises(SandboxConfigError) as raised:
         node_name_for_kernel("1234567.1234567", TOO_LONG, True)

@@ -1,5 +1,5 @@
-"""What becomes of pods whose sandbox cannot be configured, and of those whose DNS the kubelet warns about: seen from
-outside a whole node in virtual time."""
+"""Pods whose sandbox cannot be configured, and pods about whose DNS the kubelet warns, observed on a whole node in
+virtual time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def node_with(scenario: dict[str, Any] | None = None, files: dict[str, str] | No
 
 
 def output(script: str, node: DrivenNode | None = None, **spec: Any) -> str:
-    """What a script prints in a container of the pod `web`."""
+    """The output of a script in a container of the pod `web`."""
     node = node or node_with()
     command = ["sh", "-c", f"({script}) > /dev/termination-log"]
     node.apply(pod("web", command=command, restartPolicy="Never", **spec))
@@ -52,7 +52,7 @@ async def stored(node: DrivenNode, given: Pod) -> None:
 
 
 def node_events(node: DrivenNode, reason: str) -> list[str]:
-    """Messages of the Events about the node; they came before the story begins."""
+    """Messages of the Events about the node, which are emitted before the pod starts."""
     events = [event for event in node.store.list("Event") if isinstance(event, Event)]
     node.shut()
     return [event.message for event in events if event.reason == reason and event.involved_object.kind == "Node"]
@@ -61,7 +61,7 @@ def node_events(node: DrivenNode, reason: str) -> list[str]:
 # -- host name -------------------------------------------------------------------------------------------------------
 
 
-def test_an_fqdn_that_is_too_long_keeps_the_sandbox_from_being_made_and_is_retried() -> None:
+def test_an_fqdn_that_is_too_long_blocks_the_sandbox_and_is_retried() -> None:
     story = Played(objects=[pod(LONG_NAME, subdomain="subdomain", setHostnameAsFQDN=True)])
     assert story.calls() == []
     messages = story.messages("FailedCreatePodSandBox")
@@ -73,8 +73,8 @@ def test_an_fqdn_that_is_too_long_keeps_the_sandbox_from_being_made_and_is_retri
     assert TOO_LONG in error
 
 
-def test_a_bad_host_name_of_a_pod_on_the_hosts_network_is_an_error_of_its_container() -> None:
-    """No sandbox needs the name there. The API server would not have taken the pod."""
+def test_an_invalid_host_name_of_a_pod_on_the_hosts_network_is_a_container_error() -> None:
+    """No sandbox needs the name there. The API server would have rejected the pod."""
     node = node_with()
     spec: dict[str, Any] = {"nodeName": "node-1", "hostNetwork": True, "hostname": "Bad", "enableServiceLinks": True}
     given = {**pod("web", **spec), "metadata": {"name": "web", "namespace": "default", "uid": "u"}}
@@ -103,7 +103,7 @@ def test_a_container_sees_its_host_name(spec: dict[str, Any], expected: str) -> 
     assert output("cat /etc/hostname; hostname; echo $HOSTNAME", **spec) == expected * 3
 
 
-def test_the_whole_name_of_a_host_is_in_the_hosts_file() -> None:
+def test_the_fqdn_is_in_the_hosts_file() -> None:
     script = "hostname; hostname -f; hostname -d; hostname -s; hostname -i"
     domain = "sub.default.svc.cluster.local"
     assert output(script, subdomain="sub").split() == ["web", f"web.{domain}", domain, "web", "10.88.0.10"]
@@ -170,12 +170,12 @@ def test_the_kubelets_configuration_has_effect(configuration: dict[str, Any], ex
     assert [line for line in text.splitlines() if line != "options ndots:5"] == expected
 
 
-def test_a_plain_pod_has_no_event_about_dns() -> None:
+def test_a_simple_pod_has_no_event_about_dns() -> None:
     assert [reason for reason in played().events() if "DNS" in reason or "Resolv" in reason] == []
 
 
-def test_a_kubelet_without_cluster_dns_says_so_about_node_and_pod_at_every_sync() -> None:
-    """Twice in the sync that creates the sandbox, and then once in each, also when the pod is in order."""
+def test_a_kubelet_without_cluster_dns_emits_events_about_node_and_pod_at_every_sync() -> None:
+    """Twice in the sync that creates the sandbox, and then once in each, even if the pod is healthy."""
     story = played({"kubeletConfiguration": {"clusterDNS": []}, "duration": "5m"})
     text = (
         'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
@@ -189,7 +189,7 @@ def test_a_kubelet_without_cluster_dns_says_so_about_node_and_pod_at_every_sync(
     assert played({"kubeletConfiguration": {"clusterDNS": []}}, dnsPolicy="Default").messages("MissingClusterDNS") == []
 
 
-def test_settings_beyond_the_limits_are_cut_and_reported() -> None:
+def test_settings_beyond_the_limits_are_truncated_and_reported() -> None:
     config = {"nameservers": [f"192.0.2.{n}" for n in range(1, 4)]}
     assert played(dnsConfig=config).messages("DNSConfigForming", "web")[0] == (
         "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: "
@@ -208,14 +208,14 @@ def test_settings_beyond_the_limits_are_cut_and_reported() -> None:
     ]
 
 
-def test_a_resolv_conf_that_does_not_exist_keeps_pods_from_starting() -> None:
+def test_a_missing_resolv_conf_blocks_pods() -> None:
     configuration = {"kubeletConfiguration": {"resolvConf": "/no/such.conf"}}
     story, problem = played(configuration), "open /no/such.conf: no such file or directory"
     assert node_events(node_with(configuration), "CheckLimitsForResolvConf") == [problem]
     assert {*story.messages("FailedCreatePodSandBox")} == {f"Failed to create pod sandbox: {problem}"}
 
 
-def test_a_resolv_conf_that_cannot_be_read_keeps_pods_from_starting() -> None:
+def test_an_unreadable_resolv_conf_blocks_pods() -> None:
     files = {"/etc/resolv.conf": "nameserver\n"}
     assert node_events(node_with(files=files), "CheckLimitsForResolvConf") == ["nameserver list is empty "]
     story = played(files=files)
@@ -246,7 +246,7 @@ def test_the_hosts_file_of_a_pod_on_the_hosts_network_is_the_nodes() -> None:
 # -- user namespaces -------------------------------------------------------------------------------------------------
 
 
-def test_a_runtime_without_user_namespaces_refuses_the_pod() -> None:
+def test_a_runtime_without_user_namespaces_rejects_the_pod() -> None:
     story = Played(
         nodes=[{"name": "node-1", "userNamespaces": False}],
         objects=[pod("web", hostUsers=False), pod("plain"), pod("host", hostUsers=True)],
@@ -256,7 +256,7 @@ def test_a_runtime_without_user_namespaces_refuses_the_pod() -> None:
     assert story.result.phases == {"default/web": "Pending", "default/plain": "Running", "default/host": "Running"}
 
 
-def test_a_range_of_ids_belongs_to_a_pod_until_it_has_ended() -> None:
+def test_an_id_range_belongs_to_a_pod_until_it_has_terminated() -> None:
     node = node_with()
     node.apply(pod("web", hostUsers=False))
     node.apply(pod("plain"))
@@ -273,8 +273,8 @@ def test_a_range_of_ids_belongs_to_a_pod_until_it_has_ended() -> None:
 # -- processes -------------------------------------------------------------------------------------------------------
 
 
-def test_containers_that_share_processes_see_and_signal_each_other() -> None:
-    """The killed container was not the first process, so nothing protected it."""
+def test_containers_with_a_shared_process_namespace_see_and_signal_each_other() -> None:
+    """The killed container was not PID 1, so nothing protected it."""
     story = Played(
         objects=[
             pod(
@@ -295,7 +295,7 @@ def test_containers_that_share_processes_see_and_signal_each_other() -> None:
     ]
 
 
-def test_the_end_of_the_pause_process_is_the_end_of_the_sandbox() -> None:
+def test_the_exit_of_the_pause_process_is_the_end_of_the_sandbox() -> None:
     story = Played(
         objects=[
             pod(
@@ -309,8 +309,8 @@ def test_the_end_of_the_pause_process_is_the_end_of_the_sandbox() -> None:
     assert story.calls("web").count("RunPodSandbox") > 1
 
 
-def test_with_the_nodes_processes_a_container_is_not_the_first_process() -> None:
-    """So it has no protection from TERM, and ends immediately."""
+def test_with_the_hosts_pid_namespace_a_container_is_not_pid_1() -> None:
+    """It is not protected from SIGTERM, so it ends immediately."""
     step = {"at": "10s", "delete": {"pod": "web"}}
     spec: dict[str, Any] = {"command": ["sleep", "1000"], "terminationGracePeriodSeconds": 30}
     own = Played(step, objects=[pod("web", **spec)])
@@ -320,7 +320,7 @@ def test_with_the_nodes_processes_a_container_is_not_the_first_process() -> None
     assert output("ps | grep -q ' 1 root .*/sbin/init'", hostPID=True) == ""
 
 
-def test_kernel_parameters_of_a_pod_are_seen_below_proc() -> None:
+def test_kernel_parameters_of_a_pod_are_visible_in_proc() -> None:
     sysctls = [{"name": "net/ipv4/tcp_keepalive_time", "value": "7"}]
     spec: dict[str, Any] = {"securityContext": {"sysctls": sysctls}}
     assert output("cat /proc/sys/net/ipv4/tcp_keepalive_time", **spec) == "7\n"

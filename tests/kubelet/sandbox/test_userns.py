@@ -133,7 +133,7 @@ IDENTICAL = "invalid user namespace configuration: GID and UID mapping should be
         ),
     ],
 )
-def test_user_ns_manager_parse_user_ns_file(uids: list[Any], gids: list[Any], problem: str) -> None:
+def test_when_all_ranges_are_used_allocation_fails(uids: list[Any], gids: list[Any], problem: str) -> None:
     files = {"pod": json.dumps({"uidMappings": uids, "gidMappings": gids})}
     if not problem:
         assert parse_mappings(files["pod"]) == (131072, 65536)
@@ -238,7 +238,7 @@ def test_older_kubelets_do_not_know_the_field(profile: str, host_users: bool) ->
 
 
 def test_make_user_ns_manager_switch() -> None:
-    """What an earlier kubelet recorded is found again; with the gate off it is not even read."""
+    """Ranges recorded by an earlier kubelet are restored; with the gate disabled the record is not read."""
     files: dict[str, str] = {}
     before = manager(files)
     found = {uid: first_id(before.get_or_create(pod(uid), "")) for uid in PODS}
@@ -250,7 +250,7 @@ def test_make_user_ns_manager_switch() -> None:
     assert [*files] == ["pod-2"]
 
 
-def test_the_draw_is_the_same_for_the_same_seed() -> None:
+def test_the_same_seed_draws_the_same_range() -> None:
     assert manager().get_or_create(pod("a"), "") == manager().get_or_create(pod("a"), "")
     assert manager().get_or_create(pod("a"), "") != manager(seed=1).get_or_create(pod("a"), "")
     host_id = first_id(manager().get_or_create(pod("a"), ""))

@@ -1,4 +1,4 @@
-"""The status manager: what is refused, what is written when, and what a resting node costs."""
+"""The status manager: rejected changes, the times of writes, and the cost of an idle node."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *pods: Pod) -> Non
     run_virtual(main)
 
 
-def test_a_change_is_written_immediately_and_the_trace_shows_what_led_to_it() -> None:
+def test_a_change_is_written_immediately_and_the_trace_has_its_cause() -> None:
     async def story(bench: Bench) -> None:
         pod = make_pod()
         assert bench.manager.set_pod_status(pod, make_status("Running"))
@@ -87,7 +87,7 @@ def test_a_change_is_written_immediately_and_the_trace_shows_what_led_to_it() ->
     play(story, make_pod())
 
 
-def test_what_changes_during_a_write_goes_with_the_next_batch() -> None:
+def test_changes_during_a_write_are_in_the_next_batch() -> None:
     async def story(bench: Bench) -> None:
         a, b = make_pod("a"), make_pod("b")
         bench.manager.set_pod_status(a, make_status("Pending", message="1"))
@@ -96,7 +96,7 @@ def test_what_changes_during_a_write_goes_with_the_next_batch() -> None:
         bench.manager.set_pod_status(a, make_status("Running"))
         bench.manager.set_pod_status(a, make_status("Failed"))
         await bench.rest(1)
-        # The batch continues with the statuses it began with; of the two newer ones of `a` only the last is sent.
+        # The batch continues with the statuses it started with; of the two newer ones of `a` only the last is sent.
         assert [call[1:] for call in bench.server.calls] == [
             ("get", "a"), ("patch", "Pending"), ("get", "b"), ("patch", "Pending"), ("get", "a"), ("patch", "Failed"),
         ]  # fmt: skip
@@ -104,7 +104,7 @@ def test_what_changes_during_a_write_goes_with_the_next_batch() -> None:
     play(story, make_pod("a"), make_pod("b"))
 
 
-def test_a_failed_write_is_tried_again_by_the_full_pass() -> None:
+def test_a_failed_write_is_retried_by_the_full_pass() -> None:
     async def story(bench: Bench) -> None:
         await bench.rest(3)
         bench.server.broken = True
@@ -117,7 +117,7 @@ def test_a_failed_write_is_tried_again_by_the_full_pass() -> None:
     play(story, make_pod())
 
 
-def test_another_pods_change_carries_a_failed_write_along() -> None:
+def test_another_pods_change_triggers_a_failed_write_too() -> None:
     async def story(bench: Bench) -> None:
         bench.server.broken = True
         bench.manager.set_pod_status(make_pod("a"), make_status("Running"))
@@ -130,7 +130,7 @@ def test_another_pods_change_carries_a_failed_write_along() -> None:
     play(story, make_pod("a"), make_pod("b"))
 
 
-def test_what_others_wrote_into_the_status_is_corrected_within_ten_seconds_and_then_the_node_is_idle() -> None:
+def test_changes_by_other_clients_are_corrected_within_ten_seconds_and_then_the_node_is_idle() -> None:
     async def story(bench: Bench) -> None:
         bench.manager.set_pod_status(make_pod(), make_status("Running"))
         await bench.rest(32)
@@ -148,7 +148,7 @@ def test_what_others_wrote_into_the_status_is_corrected_within_ten_seconds_and_t
     play(story, make_pod())
 
 
-def test_a_terminal_phase_is_held_back_while_something_may_run() -> None:
+def test_a_terminal_phase_is_delayed_while_something_may_run() -> None:
     async def story(bench: Bench) -> None:
         bench.could_run = True
         bench.manager.set_pod_status(make_pod(), make_status("Failed", reason="Evicted"))
@@ -161,7 +161,7 @@ def test_a_terminal_phase_is_held_back_while_something_may_run() -> None:
     play(story, make_pod())
 
 
-def test_a_finished_pod_is_deleted_once_the_api_shows_the_end() -> None:
+def test_a_finished_pod_is_deleted_once_the_api_has_its_final_status() -> None:
     async def story(bench: Bench) -> None:
         deleted = make_pod(deletionTimestamp="2000-01-01T00:00:00Z")
         bench.pods.update(deleted)
@@ -176,7 +176,7 @@ def test_a_finished_pod_is_deleted_once_the_api_shows_the_end() -> None:
     play(story, make_pod(deletionTimestamp="2000-01-01T00:00:00Z"))
 
 
-def test_a_pod_that_ended_long_ago_goes_with_the_full_pass_after_its_deletion() -> None:
+def test_a_pod_that_ended_earlier_is_deleted_by_the_full_pass_after_its_deletion() -> None:
     async def story(bench: Bench) -> None:
         bench.manager.set_pod_status(make_pod(), make_status("Succeeded"))
         bench.manager.terminate_pod(make_pod())
@@ -190,7 +190,7 @@ def test_a_pod_that_ended_long_ago_goes_with_the_full_pass_after_its_deletion() 
     play(story, make_pod())
 
 
-def test_a_terminated_container_does_not_come_back_to_life() -> None:
+def test_a_terminated_container_cannot_run_again() -> None:
     def with_state(state: dict[str, Any]) -> PodStatus:
         return make_status("Running", containerStatuses=[{"name": "c", "state": state}])
 
@@ -202,7 +202,7 @@ def test_a_terminated_container_does_not_come_back_to_life() -> None:
     play(story, make_pod())
 
 
-def test_a_static_pods_status_goes_to_its_mirror_and_to_the_next_one_again() -> None:
+def test_a_static_pods_status_is_written_to_its_mirror_and_again_to_the_next_one() -> None:
     async def story(bench: Bench) -> None:
         bench.server.pods.clear()
         static = make_pod(annotations={CONFIG_SOURCE: "file"})
@@ -236,7 +236,7 @@ def test_a_pod_created_again_under_the_same_name_does_not_get_the_old_status() -
     play(story, make_pod())
 
 
-def test_every_tick_or_only_the_wanted_ones_give_the_same_trace() -> None:
+def test_executing_every_tick_or_only_the_needed_ones_gives_the_same_trace() -> None:
     def run(every_tick: bool) -> list[Any]:
         records: list[Any] = []
 
@@ -260,7 +260,7 @@ def test_every_tick_or_only_the_wanted_ones_give_the_same_trace() -> None:
     assert run(every_tick=True) == run(every_tick=False)
 
 
-def test_termination_messages_share_their_room_and_are_cut_by_bytes() -> None:
+def test_termination_messages_share_a_limit_and_are_truncated_by_bytes() -> None:
     pod = Pod.from_json({"spec": {"containers": [{"name": n} for n in "ab"], "initContainers": [{"name": "i"}]}})
     status = PodStatus.from_json(
         {

@@ -1,4 +1,4 @@
-"""The status manager's pure rules: which changes are impossible, what counts as the same, what belongs to others."""
+"""The status manager's pure rules: impossible changes, equal statuses, and fields of other clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ended(name: str = "c", exit_code: int = 3) -> dict[str, Any]:
 
 
 class TestComingBackToLife:
-    def test_restart_rules_allow_it_where_there_are_rules(self) -> None:
+    def test_restart_rules_allow_a_restart_of_the_container(self) -> None:
         rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [3]}}
         spec = a_pod(container={"restartPolicy": "Never", "restartPolicyRules": [rule]}).spec
         old, new = a_status(containerStatuses=[ended()]), a_status(containerStatuses=[{"name": "c"}])
@@ -45,7 +45,7 @@ class TestComingBackToLife:
             "terminated container c attempted illegal transition to non-terminated state"
         )
 
-    def test_a_status_that_belongs_to_no_init_container(self) -> None:
+    def test_a_status_of_no_init_container(self) -> None:
         old = a_status(initContainerStatuses=[ended("other")])
         assert check_container_state_transition(old, old, a_pod("init").spec) == (
             "found mismatch between pod spec and status, container: other"
@@ -53,25 +53,25 @@ class TestComingBackToLife:
 
 
 class TestNormalizing:
-    def test_init_containers_in_the_order_of_the_spec_and_strangers_behind(self) -> None:
+    def test_init_containers_are_in_the_order_of_the_spec_and_unknown_ones_last(self) -> None:
         statuses = [{"name": name} for name in ("stranger", "b", "a")]
         status = normalize_status(a_pod("a", "missing", "b"), a_status(initContainerStatuses=statuses))
         assert [container.name for container in status.init_container_statuses] == ["a", "b", "stranger"]
 
 
 class TestSameness:
-    def test_the_spelling_of_an_amount_does_not_count(self) -> None:
+    def test_the_spelling_of_a_quantity_is_irrelevant(self) -> None:
         status = a_status(allocatedResources={"cpu": "1"})
         assert is_pod_status_by_kubelet_equal(status, status)
         assert is_pod_status_by_kubelet_equal(status, a_status(allocatedResources={"cpu": "1000m"}))
         assert not is_pod_status_by_kubelet_equal(status, a_status(allocatedResources={"cpu": "2"}))
 
-    def test_what_others_say_does_not_count(self) -> None:
+    def test_differences_in_fields_of_other_clients_are_irrelevant(self) -> None:
         theirs = a_status(resourceClaimStatuses=[{"name": "gpu"}], conditions=[{"type": "theirs", "status": "True"}])
         assert is_pod_status_by_kubelet_equal(a_status(), theirs)
 
 
-def test_fields_of_others_ride_along() -> None:
+def test_fields_of_other_clients_are_kept() -> None:
     old = a_status(resourceClaimStatuses=[{"name": "gpu"}], ours="old")
     new = a_status(resourceClaimStatuses=[{"name": "never seen"}], ours="new")
     merged = merge_pod_status(a_pod(), old, new, False, NOW)
@@ -82,7 +82,7 @@ def test_fields_of_others_ride_along() -> None:
     }
 
 
-def test_conditions_of_others_are_theirs_to_change_also_when_the_pod_ends() -> None:
+def test_conditions_of_other_clients_can_change_also_when_the_pod_ends() -> None:
     old = a_status(conditions=[{"type": "theirs", "status": "False"}])
     disruption = {"type": "DisruptionTarget", "status": "True"}
     new = a_status(phase="Failed", conditions=[{"type": "theirs", "status": "True"}, disruption])
@@ -90,7 +90,7 @@ def test_conditions_of_others_are_theirs_to_change_also_when_the_pod_ends() -> N
     assert [(c.type, c.status) for c in merged.conditions][:2] == [("theirs", "False"), ("DisruptionTarget", "True")]
 
 
-def test_nobody_has_the_id_of_a_container_that_is_gone_or_never_ran() -> None:
+def test_a_removed_or_never_started_container_has_no_id() -> None:
     status = a_status(containerStatuses=[{"name": "c"}])
     assert with_container_readiness(a_pod(), status, "", True) is None
     assert with_container_readiness(a_pod(), status, "containerd://gone", True) is None

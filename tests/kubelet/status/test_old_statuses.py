@@ -1,4 +1,4 @@
-"""The fields of a status that kubelets of each version write, as the API server has them."""
+"""The status fields that kubelets of each version write, as stored by the API server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESIZABLE = {"allocatedResources", "resources", "user", "volumeMounts"}
 
 
 def status_in(profile: str) -> dict[str, Any]:
-    """Of a pod with an init container and requests, after 20 s."""
+    """The status of a pod with an init container and requests, after 20 s."""
     main = {**container("main"), "resources": {"requests": {"cpu": "100m"}}}
     manifest = pod("web", initContainers=[container("init", "true")], containers=[main])
     images = [{"name": "*", "present": True}]
@@ -84,7 +84,7 @@ def test_the_id_of_a_container_names_the_runtime(profile: str, runtime: str) -> 
     assert found["containerID"].partition("://")[0] == runtime
 
 
-def test_older_kubelets_left_nothing_but_the_reason_of_a_pod_past_its_deadline() -> None:
+def test_older_kubelets_kept_only_the_reason_of_a_pod_past_its_deadline() -> None:
     pod = Pod.from_json(
         {
             "spec": {"activeDeadlineSeconds": 5, "containers": [{"name": "app"}]},

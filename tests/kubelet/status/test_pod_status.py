@@ -25,7 +25,7 @@ CREATED = ContainerRecord("containerd://app", "app", "created")
 # -- phase -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_of_which_nothing_exists_is_pending() -> None:
+def test_a_pod_without_any_container_is_pending() -> None:
     assert generated(pod_of("app"), sandbox=None).phase == "Pending"
 
 
@@ -33,7 +33,7 @@ def test_a_pod_is_pending_until_every_container_has_been_started() -> None:
     assert generated(pod_of("app", "other"), running()).phase == "Pending"
 
 
-def test_a_pod_whose_containers_run_is_running() -> None:
+def test_a_pod_with_running_containers_is_running() -> None:
     assert generated(pod_of("app"), running()).phase == "Running"
 
 
@@ -41,7 +41,7 @@ def test_a_pod_whose_init_container_runs_is_pending() -> None:
     assert generated(pod_of("app", **INIT), running("init")).phase == "Pending"
 
 
-def test_a_pod_whose_init_container_failed_under_never_is_failed() -> None:
+def test_a_pod_whose_init_container_failed_under_never_has_failed() -> None:
     assert generated(pod_of("app", **INIT, restartPolicy="Never"), exited(1, "init")).phase == "Failed"
 
 
@@ -55,12 +55,12 @@ def test_a_pod_whose_containers_all_exited_with_0_has_succeeded(policy: str) -> 
     assert generated(pod, exited(0), exited(0, "other")).phase == "Succeeded"
 
 
-def test_a_pod_of_which_one_container_exited_with_1_under_never_has_failed() -> None:
+def test_a_pod_whose_container_exited_with_1_under_never_has_failed() -> None:
     pod = pod_of("app", "other", restartPolicy="Never")
     assert generated(pod, exited(1), exited(0, "other")).phase == "Failed"
 
 
-def test_a_pod_of_which_one_container_exited_with_1_under_onfailure_is_running() -> None:
+def test_a_pod_whose_container_exited_with_1_under_onfailure_is_running() -> None:
     assert generated(pod_of("app", restartPolicy="OnFailure"), exited(1)).phase == "Running"
 
 
@@ -68,12 +68,12 @@ def test_a_pod_whose_containers_all_exited_under_always_is_running() -> None:
     assert generated(pod_of("app"), exited(0)).phase == "Running"
 
 
-def test_a_pod_is_running_as_long_as_one_container_is() -> None:
+def test_a_pod_is_running_while_one_container_is() -> None:
     pod = pod_of("app", "other", restartPolicy="Never")
     assert generated(pod, exited(1), running("other")).phase == "Running"
 
 
-def test_a_sidecar_that_runs_does_not_keep_a_finished_pod_from_ending_when_it_must_end() -> None:
+def test_a_running_sidecar_does_not_keep_a_finished_pod_from_ending_when_it_must_end() -> None:
     pod = pod_of("app", **SIDECAR, restartPolicy="Never")
     assert generated(pod, exited(0), exited(137, "init"), pod_is_terminal=True).phase == "Succeeded"
 
@@ -123,7 +123,7 @@ def test_a_pod_is_ready_when_all_its_containers_are() -> None:
     assert condition(status, "ContainersReady") == condition(status, "Ready") == ("True", "")
 
 
-def test_a_pod_of_which_one_container_does_not_run_is_not_ready() -> None:
+def test_a_pod_with_one_stopped_container_is_not_ready() -> None:
     status = generated(pod_of("app", "other"), running(), exited(1, "other"))
     assert condition(status, "ContainersReady") == condition(status, "Ready") == ("False", "ContainersNotReady")
 
@@ -145,7 +145,7 @@ def test_a_pod_that_failed_is_not_ready() -> None:
     assert condition(status, "Ready") == ("False", "PodFailed")
 
 
-def test_conditions_name_the_generation_of_the_pod_that_they_are_about() -> None:
+def test_conditions_have_the_generation_of_their_pod() -> None:
     assert {c.observed_generation for c in generated(pod_of("app"), running()).conditions} == {3}
 
 
@@ -156,35 +156,35 @@ def state(status: PodStatus, name: str = "app") -> dict[str, Any]:
     return container_status(status, name).state.to_json()
 
 
-def test_a_container_that_does_not_exist_yet_is_being_created() -> None:
+def test_a_missing_container_is_in_containercreating() -> None:
     assert state(generated(pod_of("app"))) == {"waiting": {"reason": "ContainerCreating"}}
 
 
-def test_a_container_that_waits_for_init_containers_says_podinitializing() -> None:
+def test_a_container_that_waits_for_init_containers_is_in_podinitializing() -> None:
     assert state(generated(pod_of("app", **INIT), running("init"))) == {"waiting": {"reason": "PodInitializing"}}
 
 
-def test_a_container_that_was_created_but_not_started_waits() -> None:
+def test_a_created_container_that_was_not_started_is_waiting() -> None:
     assert "waiting" in state(generated(pod_of("app"), CREATED))
 
 
-def test_a_container_that_runs_shows_since_when() -> None:
+def test_a_running_container_has_its_start_time() -> None:
     assert state(generated(pod_of("app"), running())) == {"running": {"startedAt": "2026-03-01T11:59:00Z"}}
 
 
-def test_a_container_that_ended_shows_exit_code_and_reason() -> None:
+def test_a_terminated_container_has_exit_code_and_reason() -> None:
     ended = state(generated(pod_of("app", restartPolicy="Never"), exited(3)))["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (3, "Error")
 
 
-def test_a_container_that_could_not_start_shows_why() -> None:
+def test_a_container_that_could_not_start_has_the_reason() -> None:
     reasons = {"app": ("ImagePullBackOff", "Back-off pulling image")}
     assert state(generated(pod_of("app"), reasons=reasons)) == {
         "waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
     }
 
 
-def test_a_container_that_will_be_restarted_waits_and_its_end_is_its_last_state() -> None:
+def test_a_container_that_will_restart_is_waiting_and_its_exit_is_its_last_state() -> None:
     status = generated(pod_of("app"), exited(1), reasons={"app": ("CrashLoopBackOff", "back-off 10s")})
     assert state(status)["waiting"]["reason"] == "CrashLoopBackOff"
     ended = container_status(status).last_state.terminated
@@ -192,12 +192,12 @@ def test_a_container_that_will_be_restarted_waits_and_its_end_is_its_last_state(
     assert ended.exit_code == 1
 
 
-def test_a_container_that_will_not_be_restarted_keeps_its_end_as_its_state() -> None:
+def test_a_container_that_will_not_restart_keeps_its_exit_as_its_state() -> None:
     pod = pod_of("app", restartPolicy="Never")
     assert "terminated" in state(generated(pod, exited(1), reasons={"app": ("CrashLoopBackOff", "back-off 10s")}))
 
 
-def test_the_end_before_the_present_run_is_the_last_state() -> None:
+def test_the_exit_before_the_current_run_is_the_last_state() -> None:
     before = exited(1, restart_count=0)
     now = running(restart_count=1, created_at=NOW)
     status = container_status(generated(pod_of("app"), now, before))
@@ -205,7 +205,7 @@ def test_the_end_before_the_present_run_is_the_last_state() -> None:
     assert status.last_state.terminated is not None
 
 
-def test_a_container_that_vanished_while_it_ran_is_reported_to_have_ended_with_137() -> None:
+def test_a_running_container_that_was_removed_is_reported_as_exited_with_137() -> None:
     old = {"containerStatuses": [{"name": "app", "state": {"running": {}}, "restartCount": 4}]}
     status = container_status(generated(pod_of("app", status=old)))
     assert status.last_state.terminated is not None
@@ -251,7 +251,7 @@ def test_a_container_with_a_startup_probe_is_neither_started_nor_ready_before_it
     assert (status.started, status.ready) == (False, False)
 
 
-def test_a_container_that_ended_is_neither_started_nor_ready() -> None:
+def test_a_terminated_container_is_neither_started_nor_ready() -> None:
     status = container_status(generated(pod_of("app"), exited(1)))
     assert (status.started, status.ready) == (False, False)
 

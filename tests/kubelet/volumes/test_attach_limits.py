@@ -52,7 +52,7 @@ def test_exhausted_resource(driver: Json | None, status: Json | None, volume: Ap
     assert has_exhausted_resource(VolumeSpec("v", CSI, volume), "node-1", read) == expected
 
 
-def test_the_pod_is_rejected_and_everything_of_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pod_is_rejected_and_all_its_volumes_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(self: VolumeManager, context: Any, pod: Any) -> None:
         raise VolumeAttachLimitExceeded("Node has reached its volume attachment limit, rejecting pod. x")
 
@@ -66,5 +66,5 @@ def test_the_pod_is_rejected_and_everything_of_it_goes(monkeypatch: pytest.Monke
     assert (status["phase"], status["reason"]) == ("Failed", "VolumeAttachmentLimitExceeded")
     assert story.events("web") == ["VolumeAttachmentLimitExceeded"]
     assert story.calls("web") == []
-    assert story.result.phases["default/later"] == "Failed"  # it has volumes too: its service account's token
+    assert story.result.phases["default/later"] == "Failed"  # it also has a volume for the token of its service account
     assert "OutOfcpu" not in story.events("later")

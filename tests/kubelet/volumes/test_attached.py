@@ -1,4 +1,4 @@
-"""Volumes that the cluster attaches: the kubelet waits for them, and reports which it uses."""
+"""Volumes that the cluster attaches: the kubelet waits for them, and reports those in use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def moments(story: Played, reason: str, name: str) -> list[float]:
     return [r.t / 1_000_000 for r in events if r.reason == reason]
 
 
-def test_a_pod_begins_after_its_volume_is_attached_and_reported_in_use_and_the_next_node_gets_it_after_that() -> None:
+def test_a_pod_starts_after_its_volume_is_attached_and_the_next_node_gets_it_afterwards() -> None:
     story = Played(
         {"at": "60s", "apply": user("two", "n2")},
         {"at": "80s", "delete": {"pod": "one"}},
@@ -64,7 +64,7 @@ def test_a_pod_begins_after_its_volume_is_attached_and_reported_in_use_and_the_n
     assert story.result.phases["default/two"] == "Running"
 
 
-def test_the_class_that_is_always_there_needs_no_attachment() -> None:
+def test_the_built_in_class_needs_no_attachment() -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     story = Played(objects=[{**CLAIM, "spec": spec}, user("one", "n1")], nodes=[{"name": "n1"}], duration="40s")
     assert story.result.phases == {"default/one": "Running"}
@@ -100,6 +100,6 @@ def test_the_name_of_a_volume_on_its_node(source: Json, name: str) -> None:
 @pytest.mark.parametrize(
     "field", ["glusterfs", "rbd", "cephfs", "flocker", "quobyte", "scaleIO", "storageos", "flexVolume"]
 )
-def test_plugins_that_are_gone(field: str) -> None:
+def test_removed_volume_plugins(field: str) -> None:
     with pytest.raises(VolumeError, match="no volume plugin matched"):
         VolumeSpec("v", {field: {}}).plugin()

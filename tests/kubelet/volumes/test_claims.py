@@ -1,4 +1,4 @@
-"""Claims and what is behind them; the errors are those of upstream's populator."""
+"""Claims and their volumes; the errors are those of upstream's populator."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def made(asked: dict[str, Any], *objects: dict[str, Any], mounts: str = "", devi
     return create_volume_spec(asked, POD, mounts.split(), devices.split(), read)
 
 
-def test_a_volume_without_a_claim_is_what_it_is() -> None:
+def test_a_volume_without_a_claim_is_unchanged() -> None:
     spec = made({"name": "v", "emptyDir": {}})
     assert (spec.name, spec.persistent_volume, spec.plugin().name) == ("v", None, "kubernetes.io/empty-dir")
 
 
-def test_a_bound_claim_stands_for_its_volume() -> None:
+def test_a_bound_claim_is_replaced_by_its_volume() -> None:
     spec = made(DATA, claim(), volume(), mounts="data")
     assert (spec.name, spec.read_only, spec.plugin().name) == ("pv", True, "kubernetes.io/host-path")
 
 
-def test_the_claim_of_an_ephemeral_volume_has_the_name_of_both_and_belongs_to_the_pod() -> None:
+def test_the_claim_of_an_ephemeral_volume_has_the_names_of_both_and_belongs_to_the_pod() -> None:
     own = claim("web-scratch", metadata={"ownerReferences": [OWNER]})
     assert made(SCRATCH, own, volume()).name == "pv"
     with pytest.raises(VolumeError) as error:
@@ -81,7 +81,7 @@ DELETED = {"deletionTimestamp": "2024-01-01T00:00:00Z"}
         ),
     ],
 )
-def test_a_claim_that_cannot_be_used(objects: tuple[dict[str, Any], ...], text: str) -> None:
+def test_an_unusable_claim(objects: tuple[dict[str, Any], ...], text: str) -> None:
     with pytest.raises(VolumeError) as error:
         made(DATA, *objects)
     assert str(error.value) == f"error processing PVC ns/c: {text}"
@@ -92,7 +92,7 @@ def test_a_claim_that_is_deleted_but_protected_can_be_used() -> None:
     assert made(DATA, claim(metadata=protected), volume()).name == "pv"
 
 
-def test_the_mode_of_a_volume_must_be_the_one_in_which_it_is_used() -> None:
+def test_the_mode_of_a_volume_must_match_its_use() -> None:
     with pytest.raises(VolumeError) as error:
         made(DATA, claim(), volume(volumeMode="Block"), mounts="data")
     assert str(error.value) == "volume data has volumeMode Block, but is specified in volumeMounts"

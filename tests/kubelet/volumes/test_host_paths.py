@@ -46,13 +46,13 @@ def test_paths_that_exist_or_may_be_created(path: str, type: str) -> None:
         ("/a/../b", "", "invalid HostPath `/a/../b`: must not contain '..'"),
     ],
 )
-def test_what_is_refused(path: str, type: str, problem: str) -> None:
+def test_rejected_host_paths(path: str, type: str, problem: str) -> None:
     with pytest.raises(VolumeError) as error:
         check_host_path({"path": path, "type": type}, node())
     assert str(error.value) == problem
 
 
-def test_what_was_created_exists() -> None:
+def test_created_host_paths_exist() -> None:
     machine = node()
     for path, type, kind in (("/d/e", "DirectoryOrCreate", "directory"), ("/d/f", "FileOrCreate", "file")):
         check_host_path({"path": path, "type": type}, machine)

@@ -1,4 +1,4 @@
-"""Volumes in whole lives of pods: when they are mounted, what is reported when they cannot be, what containers see."""
+"""Volumes in whole lifecycles of pods: when they are mounted, errors, and what containers see."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def config_map(name: str, **data: str) -> Json:
 
 
 def with_volumes(name: str, *volumes: Json, token: bool = False, **spec: Any) -> Json:
-    """A pod that mounts each volume at a directory of its name, and has no token."""
+    """A pod that mounts each volume in a directory of its name, and has no token."""
     made = pod(name, volumes=list(volumes), automountServiceAccountToken=token, **spec)
     mounts = [{"name": volume["name"], "mountPath": f"/{volume['name']}"} for volume in volumes]
     made["spec"]["containers"][0]["volumeMounts"] = mounts
@@ -54,17 +54,17 @@ def outputs(story: Played) -> Iterator[str]:
 # -- waiting for a mount ------------------------------------------------------------------------------------------
 
 
-def test_a_pod_without_volumes_is_made_immediately_one_with_volumes_when_they_are_seen_to_be_mounted() -> None:
+def test_a_pod_without_volumes_is_created_immediately_and_one_with_volumes_when_they_are_mounted() -> None:
     objects = [with_volumes("plain"), with_volumes("scratch", {"name": "v", "emptyDir": {}}), pod("token")]
     for seed in range(5):
         story = Played(objects=objects, duration="5s", seed=seed)
         begun = {name: story.when(CriCall, name, call="RunPodSandbox")[0] for name in ("plain", "scratch", "token")}
         assert begun["plain"] == 0.005
-        # The rounds of populator and reconciler take up to 0.3 s; whether all is mounted is looked at every 0.3 s.
+        # The rounds of populator and reconciler take up to 0.3 s; every 0.3 s the wait checks whether all is mounted.
         assert {begun["scratch"], begun["token"]} <= {0.305, 0.605}
 
 
-def test_a_volume_that_cannot_be_mounted_is_tried_again_with_a_back_off_and_its_pod_waits() -> None:
+def test_a_volume_that_cannot_be_mounted_is_retried_with_back_off_and_its_pod_waits() -> None:
     story = Played(
         {"at": "25s", "apply": config_map("later", k="value")},
         cat("40s", "/v/k"),
@@ -74,7 +74,7 @@ def test_a_volume_that_cannot_be_mounted_is_tried_again_with_a_back_off_and_its_
     gaps = [later - earlier for earlier, later in pairwise(moments)]
     assert gaps == pytest.approx([0.5, 1, 2, 4, 8], abs=0.2)  # and a little more, until the next round
     (sandbox,) = story.when(CriCall, call="RunPodSandbox")
-    assert 31.5 < sandbox < 33  # the next try comes 16 s after the last one
+    assert 31.5 < sandbox < 33  # the next attempt is 16 s after the last one
     assert "volume v is mounted now" in story.notes()
     assert list(outputs(story)) == ["0: value"]
     assert story.result.phases == {"default/web": "Running"}
@@ -90,7 +90,7 @@ def test_the_back_off_ends_at_two_minutes_and_the_sync_after_2m3s() -> None:
     errors = {r.error for r in story.records if isinstance(r, SyncEnd)}
     unmounted = "unmounted volumes=[v], unattached volumes=[], failed to process volumes=[]"
     assert errors == {f"{unmounted}: context deadline exceeded"}
-    # Time that is up is no event of its own.
+    # The end of a timeout is not an event of its own.
     assert {message for _, message in reported(story)} == {MISSING}
 
 
@@ -120,12 +120,12 @@ def test_a_deletion_ends_the_wait_immediately() -> None:
         ),
     ],
 )
-def test_what_may_be_wrong_with_a_volume(volume: Json, problem: str) -> None:
+def test_invalid_volumes(volume: Json, problem: str) -> None:
     story = Played(objects=[config_map("there", k="v"), with_volumes("web", volume)], duration="2s")
     assert {message for _, message in reported(story)} == {f'MountVolume.SetUp failed for volume "v" : {problem}'}
 
 
-def test_what_is_optional_may_be_missing() -> None:
+def test_an_optional_object_may_be_missing() -> None:
     objects = [with_volumes("web", config(optional=True))]
     story = Played(
         {"at": "10s", "apply": config_map("later", k="value")}, cat("5s", "/v/k"), cat("110s", "/v/k"),
@@ -135,12 +135,12 @@ def test_what_is_optional_may_be_missing() -> None:
     assert list(outputs(story)) == ["1: cat: can't open '/v/k': No such file or directory", "0: value"]
 
 
-def test_an_object_without_news_is_waited_for_a_second_at_each_try() -> None:
+def test_each_attempt_waits_a_second_for_an_unlisted_object() -> None:
     node = DrivenNode(Scenario.model_validate(SCENARIO), seed=1)
     try:
         node.apply(config_map("later", k="value"))
         node.apply(with_volumes("web", config()))
-        node.wait(6 * MILLISECOND)  # the kubelet has heard of the pod, and is about to ask for the ConfigMap
+        node.wait(6 * MILLISECOND)  # the kubelet knows the pod, and is about to request the ConfigMap
         node.api.cut()
         node.wait(10 * SECOND)
         node.api.restore()
@@ -166,10 +166,10 @@ def claim(name: str, **spec: Any) -> Json:
 
 
 DATA = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
-PLACED: Json = {"nodeName": "node-1"}  # no scheduler stands between the pod and the kubelet
+PLACED: Json = {"nodeName": "node-1"}  # without a scheduler the pod gets to the kubelet directly
 
 
-def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
+def test_a_missing_claim_fails_the_sync_which_is_retried() -> None:
     story = Played({"at": "20s", "apply": claim("c")}, objects=[with_volumes("web", DATA, **PLACED)])
     lost = "unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]"
     problem = (
@@ -182,14 +182,14 @@ def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_a_claim_that_nothing_fits_stays_unbound() -> None:
+def test_a_claim_without_a_matching_volume_stays_unbound() -> None:
     objects = [claim("c", storageClassName="fast"), with_volumes("web", DATA, **PLACED)]
     story = Played(objects=objects, duration="5s")
     ((_, message),) = reported(story)
     assert message.endswith("failed to process volumes=[v]: error processing PVC default/c: PVC is not bound")
 
 
-def test_what_is_written_to_a_claim_outlives_its_pod() -> None:
+def test_data_written_to_a_claim_outlives_its_pod() -> None:
     writer = with_volumes("writer", DATA, restartPolicy="Never")
     writer["spec"]["containers"][0]["command"] = ["sh", "-c", "echo kept > /v/file"]
     story = Played(
@@ -229,7 +229,7 @@ def test_a_change_is_seen_after_the_next_resync_of_the_pod() -> None:
         assert "volume v has its new content" in story.notes()
 
 
-def test_a_label_is_shown_immediately() -> None:
+def test_a_label_is_updated_immediately() -> None:
     fields = [{"path": "labels", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}}]
     story = Played(
         {"at": "10s", "patch": {"pod": "web", "patch": {"metadata": {"labels": {"a": "1"}}}}},
@@ -239,7 +239,7 @@ def test_a_label_is_shown_immediately() -> None:
     assert list(outputs(story)) == ["0", '0: a="1"']
 
 
-def test_the_token_of_a_pod_and_what_comes_with_it() -> None:
+def test_the_token_volume_of_a_pod_and_its_files() -> None:
     place = "/var/run/secrets/kubernetes.io/serviceaccount"
     story = Played(cat("5s", f"{place}/namespace"), cat("6s", f"{place}/token"), objects=[pod("web")], duration="10s")
     namespace, token = outputs(story)
@@ -248,7 +248,7 @@ def test_the_token_of_a_pod_and_what_comes_with_it() -> None:
     assert token.count(".") == 2
 
 
-def test_a_sub_path_continues_to_show_the_old_content() -> None:
+def test_a_sub_path_keeps_the_old_content() -> None:
     made = with_volumes("web", config("cm"))
     mounts = made["spec"]["containers"][0]["volumeMounts"]
     mounts.append({"name": "v", "mountPath": "/etc/one", "subPath": "k"})
@@ -269,7 +269,7 @@ def test_an_image_as_a_volume_is_pulled_before_any_container_starts_and_in_every
     assert len([r for r in pulled if not r.container]) >= 4  # once for each sync
 
 
-def test_an_image_volume_that_cannot_be_pulled_keeps_its_container_waiting() -> None:
+def test_an_image_volume_that_cannot_be_pulled_blocks_its_container() -> None:
     volume = {"name": "v", "image": {"reference": "example.com/data:1", "pullPolicy": "IfNotPresent"}}
     images = [{"name": "example.com/*", "missing": True}, {"name": "*", "present": True}]
     story = Played(objects=[with_volumes("web", volume)], duration="30s", images=images)
@@ -284,14 +284,14 @@ def test_an_image_volume_that_cannot_be_pulled_keeps_its_container_waiting() -> 
 # -- going and coming ---------------------------------------------------------------------------------------------
 
 
-def test_an_empty_dir_lives_as_long_as_its_pod() -> None:
+def test_an_empty_dir_exists_as_long_as_its_pod() -> None:
     scratch = with_volumes("web", {"name": "v", "emptyDir": {}})
     scratch["spec"]["containers"][0]["command"] = ["sh", "-c", "echo $HOSTNAME >> /v/file; sleep 10; exit 1"]
     story = Played(cat("15s", "/v/file"), objects=[scratch], duration="20s")
     assert list(outputs(story)) == ["0: web\nweb"]
 
 
-def test_a_kubelet_that_comes_back_sets_up_what_it_finds_and_unmounts_what_nobody_wants() -> None:
+def test_a_restarted_kubelet_sets_up_existing_volumes_and_unmounts_unused_ones() -> None:
     objects = [config_map("cm", k="v"), with_volumes("web", config("cm")), with_volumes("gone", config("cm"))]
     story = Played(
         {"at": "10s", "stop": "kubelet"},
@@ -309,7 +309,7 @@ def test_a_kubelet_that_comes_back_sets_up_what_it_finds_and_unmounts_what_nobod
     assert ended[0] < 25
 
 
-def test_the_trace_is_that_of_a_kubelet_which_executes_every_round() -> None:
+def test_the_trace_equals_that_of_a_kubelet_that_executes_every_round() -> None:
     objects = [config_map("cm", k="old"), with_volumes("web", config("cm")), with_volumes("late", config("later"))]
     steps = [
         {"at": "12s", "apply": config_map("later", k="value")},

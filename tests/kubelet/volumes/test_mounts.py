@@ -1,7 +1,7 @@
 """Mounts of a container: rows of pkg/kubelet/kubelet_pods_linux_test.go TestMakeMounts and TestMakeBlockVolumes, of
 kubelet_pods_test.go TestResolveRecursiveReadOnly, and of container/helpers_test.go TestExpandVolumeMountsWithSubpath.
 
-TestMakeMounts says of a Mounter what a VolumeDirectory says here; host paths are the runtime's on a simulated node.
+TestMakeMounts, with a VolumeDirectory instead of a Mounter; host paths are the runtime's on a simulated node.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("given", "expected"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_mounted(given: dict[str, Any], expected: str) -> None:
+def test_invalid_mounts(given: dict[str, Any], expected: str) -> None:
     with pytest.raises(ContainerConfigError) as error:
         mounts(given)
     assert str(error.value) == expected
@@ -161,7 +161,7 @@ def test_an_expanded_path_is_checked_too() -> None:
         mounts({"name": "disk", "mountPath": "/a", "subPathExpr": "$(A)"}, env={"A": "/etc"})
 
 
-# readOnly, recursiveReadOnly, mountPropagation, supported -> the answer, or the end of the problem
+# readOnly, recursiveReadOnly, mountPropagation, supported -> the result, or the end of the error
 RECURSIVE: list[tuple[bool, str | None, str | None, bool, bool | str]] = [
     (False, None, None, True, False),
     (True, None, None, True, False),
@@ -230,7 +230,7 @@ def story(*containers: dict[str, Any], **spec: Any) -> Played:
     )
 
 
-def test_a_container_that_cannot_be_mounted_waits_and_says_why() -> None:
+def test_a_container_whose_mounts_fail_waits_with_the_reason() -> None:
     through_a_file = [{"name": "config", "mountPath": "/c", "subPath": "key/below"}]
     played = story(container("main", "true", volumeMounts=through_a_file))
     message = 'failed to prepare subPath for volumeMount "config" of container "main"'
@@ -238,7 +238,7 @@ def test_a_container_that_cannot_be_mounted_waits_and_says_why() -> None:
     assert "CreateContainerConfigError" in str(played.statuses("web"))
 
 
-def test_a_key_that_does_not_exist_becomes_a_directory() -> None:
+def test_a_missing_key_becomes_a_directory() -> None:
     mount = [{"name": "config", "mountPath": "/c", "subPath": "none"}]
     played = story(container("main", "test -d /c && exit 7", volumeMounts=mount))
     assert "terminated/7" in str(played.statuses("web"))
@@ -282,7 +282,7 @@ def test_a_volume_of_the_pod_may_be_read_only(field: str, read_only: bool) -> No
     assert f"terminated/{7 if read_only else 0}" in str(played.statuses("web"))
 
 
-def test_a_driver_that_has_no_inline_volumes() -> None:
+def test_a_driver_without_inline_volumes() -> None:
     played = inline("csi", ["Persistent"], False)
     assert played.messages("FailedMount", "web")[0] == (
         'MountVolume.SetUp failed for volume "v" : kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle '

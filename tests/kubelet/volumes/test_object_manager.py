@@ -72,7 +72,7 @@ def on_a_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
     run_virtual(main)
 
 
-def test_what_no_registered_pod_refers_to_cannot_be_had() -> None:
+def test_an_object_without_a_registered_pod_is_an_error() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         with pytest.raises(ObjectUnavailable, match=r'^object "ns"/"cm" not registered$'):
@@ -81,7 +81,7 @@ def test_what_no_registered_pod_refers_to_cannot_be_had() -> None:
     on_a_bench(test)
 
 
-def test_it_is_listed_first_and_then_followed() -> None:
+def test_an_object_is_listed_first_and_then_watched() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         bench.manager.register_pod(with_volume("a", "cm"))
@@ -116,7 +116,7 @@ def test_a_change_is_reported_for_volumes_and_only_after_the_first_list() -> Non
     on_a_bench(test)
 
 
-def test_an_object_is_watched_as_long_as_some_pod_refers_to_it() -> None:
+def test_an_object_is_watched_while_a_pod_refers_to_it() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         for uid in ("a", "b"):
@@ -135,7 +135,7 @@ def test_an_object_is_watched_as_long_as_some_pod_refers_to_it() -> None:
     on_a_bench(test)
 
 
-def test_a_list_is_waited_for_but_not_longer_than_a_second() -> None:
+def test_a_list_is_awaited_for_at_most_a_second() -> None:
     async def test(bench: Bench) -> None:
         key = ("ConfigMap", "ns", "cm")
         bench.manager.register_pod(with_volume("a", "cm"))
@@ -150,7 +150,7 @@ def test_a_list_is_waited_for_but_not_longer_than_a_second() -> None:
     on_a_bench(test)
 
 
-def test_what_changed_while_the_connection_was_cut_arrives_when_it_is_back() -> None:
+def test_changes_during_a_disconnection_arrive_afterwards() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         bench.manager.register_pod(with_volume("a", "cm"))
@@ -167,7 +167,7 @@ def test_what_changed_while_the_connection_was_cut_arrives_when_it_is_back() -> 
     on_a_bench(test)
 
 
-def test_an_agent_that_is_gone_gets_no_changes() -> None:
+def test_a_stopped_agent_gets_no_changes() -> None:
     async def test(bench: Bench) -> None:
         bench.write("cm", "1")
         bench.manager.register_pod(with_volume("a", "cm"))
@@ -180,7 +180,7 @@ def test_an_agent_that_is_gone_gets_no_changes() -> None:
     on_a_bench(test)
 
 
-def test_where_pods_refer_to_objects() -> None:
+def test_references_to_objects_in_a_pod() -> None:
     def ref(kind: str) -> dict[str, Any]:
         return {"name": kind, "valueFrom": {f"{kind}KeyRef": {"name": f"env-{kind}", "key": "k"}}}
 

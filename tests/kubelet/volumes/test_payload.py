@@ -89,11 +89,11 @@ def test_objects_as_files(field: str, source: dict[str, Any], files: Payload) ->
         ("secret", {"secretName": "s", "items": [item("no", "x")]}, "references non-existent secret key: no"),
     ],
 )
-def test_what_is_missing_and_not_optional(field: str, source: dict[str, Any], text: str) -> None:
+def test_missing_objects_that_are_not_optional(field: str, source: dict[str, Any], text: str) -> None:
     assert problem(field, source) == text
 
 
-def test_an_object_that_was_not_listed_yet_is_waited_for() -> None:
+def test_an_object_that_is_not_listed_yet_is_awaited() -> None:
     for field, source in (("configMap", {"name": "slow"}), ("projected", {"sources": [{"secret": {"name": "slow"}}]})):
         with pytest.raises(NotListedYet):
             payload(field, source)
@@ -121,7 +121,7 @@ def test_fields_of_the_pod_as_files() -> None:
         "one": "1",
         "name": "web",
         "memory": "64",
-        "cpu": "4",  # no limit: what the node can give
+        "cpu": "4",  # no limit: the resource of the node
         "request": "250",
     }
     bad = [field("ip", "status.podIP"), resource("x", "limits.bananas")]
@@ -129,7 +129,7 @@ def test_fields_of_the_pod_as_files() -> None:
     assert problem("downwardAPI", {"items": bad}) == reported
 
 
-def test_a_projection_puts_everything_into_one_directory() -> None:
+def test_a_projection_writes_everything_into_one_directory() -> None:
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     sources = [
         {"serviceAccountToken": {"path": "token"}},
@@ -142,7 +142,7 @@ def test_a_projection_puts_everything_into_one_directory() -> None:
     assert payload("projected", {"sources": sources}) == files
 
 
-def test_a_projection_shows_all_that_is_wrong_each_once() -> None:
+def test_a_projection_reports_each_error_once() -> None:
     sources = [
         {"configMap": {"name": "no"}},
         {"secret": {"name": "no"}},

@@ -1,4 +1,4 @@
-"""Cases after upstream's token_manager_test.go."""
+"""Cases adapted from upstream's token_manager_test.go."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_token_names_its_audience_and_expiry() -> None:
     assert claims["kubernetes.io"]["pod"] == {"name": "web", "uid": "u"}
 
 
-def test_a_token_is_kept_until_a_fifth_of_its_time_is_left() -> None:
+def test_a_token_is_kept_until_a_fifth_of_its_lifetime_is_left() -> None:
     bench = Bench()
     first = bench.at(0)
     assert bench.at(2880) == first
@@ -62,7 +62,7 @@ def test_a_long_token_is_kept_for_a_day() -> None:
     assert bench.at(day + 1, **week) != first
 
 
-def test_each_audience_has_its_own_and_a_pod_that_is_gone_none() -> None:
+def test_each_audience_has_its_own_token_and_a_deleted_pod_has_none() -> None:
     bench = Bench()
     assert bench.at(0) != bench.at(0, audience="vault")
     bench.manager.forget("u")
@@ -70,7 +70,7 @@ def test_each_audience_has_its_own_and_a_pod_that_is_gone_none() -> None:
     assert bench.requests == 3
 
 
-def test_without_an_api_server_the_old_token_is_good_while_it_is_valid() -> None:
+def test_without_an_api_server_the_old_token_is_used_while_it_is_valid() -> None:
     bench = Bench()
     bench.up = False
     with pytest.raises(VolumeError, match=r"^failed to fetch token: connection refused$"):

@@ -1,4 +1,4 @@
-"""A poll checks immediately and then every interval; while nothing happens, time passes over the checks."""
+"""A poll checks immediately and then every interval; while nothing happens, virtual time skips the checks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def on_a_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
     run_virtual(main)
 
 
-def test_it_checks_immediately() -> None:
+def test_the_poll_checks_immediately() -> None:
     async def test(bench: Bench) -> None:
         bench.holds = True
         await bench.wait()
@@ -52,7 +52,7 @@ def test_it_checks_immediately() -> None:
     on_a_bench(test)
 
 
-def test_it_checks_again_at_the_next_multiple_after_something_happened() -> None:
+def test_the_poll_checks_again_at_the_next_multiple_after_a_change() -> None:
     async def test(bench: Bench) -> None:
         await bench.clock.sleep(50 * MILLISECOND)
         bench.change(1000, holds=False)
@@ -64,13 +64,13 @@ def test_it_checks_again_at_the_next_multiple_after_something_happened() -> None
     on_a_bench(test)
 
 
-def test_time_that_is_up() -> None:
+def test_a_timeout() -> None:
     async def test(bench: Bench) -> None:
         bench.change(500, holds=False)
         with pytest.raises(WaitTimedOut, match=r"^context deadline exceeded$"):
             await bench.wait(123 * SECOND)
         assert bench.clock.now() == 123 * SECOND
-        bench.change(123_000 + 122_900, holds=True)  # too late: the next look would come after the end
+        bench.change(123_000 + 122_900, holds=True)  # too late: the next check would be after the end
         with pytest.raises(WaitTimedOut):
             await bench.wait(123 * SECOND)
         assert bench.clock.now() == 246 * SECOND
@@ -79,10 +79,10 @@ def test_time_that_is_up() -> None:
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_context_that_is_cancelled_ends_the_wait_immediately(changed: bool) -> None:
+def test_a_cancelled_context_ends_the_wait_immediately(changed: bool) -> None:
     async def test(bench: Bench) -> None:
         if changed:
-            bench.change(610, holds=True)  # it would be seen at 900
+            bench.change(610, holds=True)  # a poll would detect it at 900
         bench.clock.call_at(777 * MILLISECOND, bench.context.cancel)
         with pytest.raises(SyncCancelled, match=r"^context canceled$"):
             await bench.wait(123 * SECOND)

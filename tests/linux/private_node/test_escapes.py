@@ -31,7 +31,7 @@ def node() -> Iterator[PrivateNode]:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What a plugin may try to reach: a directory, a process, a port, an abstract socket."""
+    """Targets of a plugin: a directory, a process, a port, an abstract socket."""
     name, folder = f"kubesim-test-{os.getpid()}", tmp_path / "host"
     folder.mkdir()
     if os.geteuid() == 0:
@@ -50,11 +50,11 @@ def outside(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", escapes.ATTEMPTS)
-def test_root_cannot(name: str, node: PrivateNode, tmp_path: Path, outside: dict[str, str]) -> None:
+def test_a_plugin_of_root_cannot(name: str, node: PrivateNode, tmp_path: Path, outside: dict[str, str]) -> None:
     assert not escapes.succeeds(node, name, tmp_path, outside)
 
 
-def test_an_ordinary_user_cannot(outside: dict[str, str]) -> None:
+def test_a_plugin_of_an_ordinary_user_cannot(outside: dict[str, str]) -> None:
     with unprivileged() as user:
         shutil.copy(escapes.__file__, user.folder / "escapes.py")
         work = user.folder / "work"
@@ -65,8 +65,8 @@ def test_an_ordinary_user_cannot(outside: dict[str, str]) -> None:
         assert user.run("escapes.py", str(work), *words).splitlines() == []
 
 
-def test_an_attempt_that_nothing_prevents_is_seen(tmp_path: Path, outside: dict[str, str]) -> None:
-    """The suite can fail: on the host's own network a plugin may do all that its caller may."""
+def test_an_attempt_that_succeeds_is_detected(tmp_path: Path, outside: dict[str, str]) -> None:
+    """The test can fail: on the host's own network a plugin has all permissions of its caller."""
     underlay = Underlay("host")
     host = underlay.host_node()
     try:
@@ -97,7 +97,7 @@ def test_a_daemon_ends_with_its_node(tmp_path: Path) -> None:
         child = node.spawn(str(program), {"PATH": os.environ["PATH"]}, (nothing.fileno(), tell, tell))
     os.close(tell)
     with open(reported) as output:
-        assert output.read() == ""  # immediately: the daemon has none of the plugin's descriptors
+        assert output.read() == ""  # immediately: the daemon has no file descriptor of the plugin
     while not running(command):
         pass
     child.close()
@@ -106,7 +106,7 @@ def test_a_daemon_ends_with_its_node(tmp_path: Path) -> None:
     wait_until_ended(command)
 
 
-def test_the_filter_is_made_for_machines_whose_calls_are_known() -> None:
+def test_the_filter_requires_a_machine_whose_system_calls_are_known() -> None:
     assert len(mount_filter("x86_64")) == 8 * (3 + 3 + 8 + 1 + 2)
     assert len(mount_filter("aarch64")) == 8 * (3 + 3 + 8 + 2)
     assert mount_filter("riscv64") == b""

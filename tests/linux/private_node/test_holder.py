@@ -1,4 +1,4 @@
-"""A node of one's own: what can be asked of it, and that nothing of it is left."""
+"""A private node: the requests to it, and that nothing of it remains."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def output(node: PrivateNode, program: str) -> str:
     return asyncio.run(RealExec(spawn=node.spawn).exec_plugin(program, b"given", environ)).decode()
 
 
-def test_namespaces_are_made_bound_and_removed(node: PrivateNode) -> None:
+def test_namespaces_are_created_bound_and_removed(node: PrivateNode) -> None:
     node.new_netns(NETNS)
     assert not node.is_closed(NETNS)
     assert "lo" in links(node, NETNS)
@@ -75,13 +75,13 @@ def test_a_program_runs_in_the_node(node: PrivateNode, tmp_path: Path) -> None:
     assert {"eth0", "lo"} <= set(said.split()[6:])
 
 
-def test_what_is_not_the_nodes_own_is_read_only(node: PrivateNode, tmp_path: Path) -> None:
+def test_everything_outside_the_node_is_read_only(node: PrivateNode, tmp_path: Path) -> None:
     writes = f"touch {tmp_path}/x /var/lib/cni/y && exit; echo refused; echo z > /proc/sys/kernel/hostname || echo too"
     assert output(node, script(tmp_path, f"({writes}) 2>&1")).splitlines()[0].endswith("Read-only file system")
     assert os.listdir(tmp_path) == ["program"]
 
 
-def test_a_program_that_hangs_is_killed_with_all_that_it_started(node: PrivateNode, tmp_path: Path) -> None:
+def test_a_program_that_hangs_is_killed_with_all_its_children(node: PrivateNode, tmp_path: Path) -> None:
     async def run() -> str:
         with with_timeout(0.3) as ctx:
             try:
@@ -96,14 +96,14 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started(node: PrivateNo
     assert "sleep" not in output(node, lists)
 
 
-def test_an_ordinary_users_path_gets_what_root_would_have(node: PrivateNode, tmp_path: Path) -> None:
+def test_an_ordinary_users_path_includes_the_directories_of_root(node: PrivateNode, tmp_path: Path) -> None:
     program = script(tmp_path, "echo $PATH")
     reported = asyncio.run(RealExec(spawn=node.spawn).exec_plugin(program, b"", {"PATH": "/bin:/sbin"})).decode()
     assert reported.strip() == "/bin:/sbin:/usr/local/sbin:/usr/sbin"
 
 
-def test_when_the_holder_of_the_host_has_ended_so_has_all_that_it_ran(tmp_path: Path) -> None:
-    """What a plugin starts itself, too: the next command may undo what it did."""
+def test_the_end_of_the_holder_ends_all_its_programs(tmp_path: Path) -> None:
+    """This includes children of a plugin, because the next command may revert what the plugin did."""
     for _ in range(10):
         underlay = Underlay("host")
         reported, tell = os.pipe()
@@ -119,10 +119,10 @@ def test_when_the_holder_of_the_host_has_ended_so_has_all_that_it_ran(tmp_path: 
         assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
 
 
-def test_so_it_does_when_kubesim_ends_before_it_read_an_answer(
+def test_everything_ends_when_kubesim_exits_before_it_read_a_response(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The kernel then tells the holder of a broken connection, not of its end."""
+    """The kernel reports a broken connection to the holder, not its end."""
     underlay = Underlay("host")
     node = underlay.host_node()
     reported, tell = os.pipe()
@@ -140,7 +140,7 @@ def test_so_it_does_when_kubesim_ends_before_it_read_an_answer(
     assert capfd.readouterr().err == ""
 
 
-def test_a_program_that_does_not_exist_is_reported(node: PrivateNode) -> None:
+def test_a_missing_program_is_reported(node: PrivateNode) -> None:
     with pytest.raises(PluginError, match="fork/exec /nowhere: no such file or directory"):
         output(node, "/nowhere")
 
@@ -148,7 +148,7 @@ def test_a_program_that_does_not_exist_is_reported(node: PrivateNode) -> None:
 def test_sockets_are_open_in_the_node_and_in_its_sandboxes(node: PrivateNode) -> None:
     async def reach() -> None:
         loop = asyncio.get_running_loop()
-        for port in (80, 8080):  # root there may use the low ones
+        for port in (80, 8080):  # root there may use low ports
             with node.socket(listen=("127.0.0.1", port)) as listening, node.socket() as client:
                 await loop.sock_connect(client, ("127.0.0.1", port))
                 (await loop.sock_accept(listening))[0].close()
@@ -188,7 +188,7 @@ def test_the_state_directory_can_be_used_from_outside(node: PrivateNode, tmp_pat
     assert not os.path.exists("/run/kubesim/note")
 
 
-def test_a_node_whose_underlay_has_ended_is_gone(underlay: Underlay) -> None:
+def test_a_node_ends_with_its_underlay(underlay: Underlay) -> None:
     node = underlay.new_node()
     underlay.close()
     with pytest.raises(NodeGone):
@@ -197,7 +197,7 @@ def test_a_node_whose_underlay_has_ended_is_gone(underlay: Underlay) -> None:
 
 
 def looked_at_for_long(node: PrivateNode) -> None:
-    for _ in range(1000):  # it may have time for an answer or two
+    for _ in range(1000):  # it may have time for one or two responses
         node.look()
 
 
@@ -215,7 +215,7 @@ os.wait()
 
 
 def dies_with(process: subprocess.Popen[str]) -> None:
-    """Kill it; what it said to have started must end as well."""
+    """Kill it; the processes that it reported must end as well."""
     assert process.stdout is not None
     uid, *pids = map(int, process.stdout.readline().split())
     assert uid == (65534 if process.args[1] == "-S" and os.geteuid() == 0 else os.geteuid())  # type: ignore[index]
@@ -239,7 +239,7 @@ def test_everything_ends_when_kubesim_is_killed(tmp_path: Path) -> None:
         dies_with(process)
 
 
-def test_so_it_does_for_a_user_without_rights() -> None:
+def test_everything_ends_for_an_unprivileged_user() -> None:
     with unprivileged() as user:
         (user.folder / "stays.py").write_text(STAYS)
         (user.folder / "hangs").write_text("sleep 4743")
@@ -247,8 +247,8 @@ def test_so_it_does_for_a_user_without_rights() -> None:
             dies_with(process)
 
 
-def test_nobody_but_a_program_holds_its_output_once_it_runs(node: PrivateNode) -> None:
-    """A process that holds the output of a killed plugin is killed with it: that must never be the holder."""
+def test_only_a_program_holds_its_output_once_it_runs(node: PrivateNode) -> None:
+    """A process that holds the output of a killed plugin is killed with it; that must never be the holder."""
     for _ in range(50):
         out, end = os.pipe()
         nothing = os.open(os.devnull, os.O_RDWR)

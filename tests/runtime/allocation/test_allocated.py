@@ -1,4 +1,4 @@
-"""A pod with what is allocated to it.
+"""A pod with its allocated resources.
 
 Re-tells pkg/kubelet/allocation/allocation_manager_test.go TestUpdatePodFromAllocation (9 rows).
 """

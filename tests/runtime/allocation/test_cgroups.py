@@ -1,4 +1,4 @@
-"""Where a pod's cgroup is, what is written to it, and who is killed first when memory runs out."""
+"""The path of a pod's cgroup, its values, and the OOM scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pod(*containers: dict[str, Any], **spec: Any) -> Pod:
     return Pod.from_json({"metadata": {"uid": "ab-cd"}, "spec": {"containers": named, **spec}})
 
 
-def test_names_under_both_drivers() -> None:
+def test_names_with_both_drivers() -> None:
     name = pod_cgroup_name(pod({"requests": {"cpu": "1"}}), "/custom-root")
     assert name == ("custom-root", "kubepods", "burstable", "podab-cd")
     assert to_cgroupfs(name) == "/custom-root/kubepods/burstable/podab-cd"
@@ -40,12 +40,12 @@ def test_names_under_both_drivers() -> None:
     assert to_systemd(()) == to_cgroupfs(()) == "/"
 
 
-def test_a_guaranteed_pod_has_no_class_cgroup() -> None:
+def test_a_guaranteed_pod_has_no_qos_cgroup() -> None:
     both = {"cpu": "1", "memory": "1Gi"}
     assert pod_cgroup_name(pod({"requests": both, "limits": both})) == ("kubepods", "podab-cd")
 
 
-def test_an_underscore_is_refused() -> None:
+def test_an_underscore_is_rejected() -> None:
     with pytest.raises(ValueError, match="invalid character"):
         new_cgroup_name((), "a_b")
 
@@ -55,7 +55,7 @@ def test_shares_and_quota_have_bounds() -> None:
     assert [milli_cpu_to_quota(milli) for milli in (0, 1, 10, 1500)] == [0, 1_000, 1_000, 150_000]
 
 
-def test_a_burstable_pod_is_capped_where_every_container_has_a_limit() -> None:
+def test_a_burstable_pod_is_limited_if_every_container_has_a_limit() -> None:
     partly = resource_config_for_pod(pod({"limits": {"cpu": "1", "memory": "1Gi"}}, {"limits": {"memory": "1Gi"}}))
     assert (partly.cpu_shares, partly.cpu_quota, partly.cpu_period, partly.memory) == (2, None, None, 2 * GIB)
     by_pod = resource_config_for_pod(pod({}, resources={"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}))
@@ -67,12 +67,12 @@ def test_huge_pages_are_limited_by_page_size() -> None:
     assert resource_config_for_pod(given).huge_page_limits == {2 * 2**20: 4 * 2**20, GIB: GIB}
 
 
-def test_no_quota_when_cpu_limits_are_not_enforced() -> None:
+def test_without_enforced_cpu_limits_there_is_no_quota() -> None:
     both = {"cpu": "1", "memory": "1Gi"}
     assert resource_config_for_pod(pod({"requests": both, "limits": both}), enforce_cpu_limits=False).cpu_quota == -1
 
 
-def test_oom_scores_follow_the_share_of_memory_requested() -> None:
+def test_oom_scores_follow_the_fraction_of_memory_requested() -> None:
     given = pod({"requests": {"memory": "1Gi"}}, {"requests": {"cpu": "1"}}, {"requests": {"memory": "10Gi"}})
     assert [container_oom_score_adjust(given, c, 10 * GIB) for c in given.spec.containers] == [900, 999, 3]
     idle = pod({})
@@ -81,24 +81,24 @@ def test_oom_scores_follow_the_share_of_memory_requested() -> None:
     assert container_oom_score_adjust(critical, critical.spec.containers[0], GIB) == -997
 
 
-def test_a_sidecar_dies_no_sooner_than_the_smallest_regular_container() -> None:
+def test_a_sidecar_has_at_most_the_oom_score_of_the_smallest_regular_container() -> None:
     sidecar = {"name": "s", "restartPolicy": "Always"}
     given = pod({"requests": {"memory": "2Gi"}}, {"requests": {"memory": "1Gi"}}, initContainers=[sidecar])
     assert container_oom_score_adjust(given, given.spec.init_containers[0], 10 * GIB) == 900
 
 
-def test_what_only_the_pod_requests_is_shared_by_its_containers() -> None:
+def test_pod_level_requests_are_shared_by_the_containers() -> None:
     given = pod({}, {"requests": {"memory": "1Gi"}}, resources={"requests": {"memory": "3Gi"}})
     assert [container_oom_score_adjust(given, c, 10 * GIB) for c in given.spec.containers] == [900, 800]
 
 
-def test_what_is_not_a_name_of_a_slice() -> None:
+def test_invalid_names_of_slices() -> None:
     for name in (("a", ""), ("a//b",), ("", "kubepods")):
         with pytest.raises(ValueError, match="invalid slice name"):
             to_systemd(name)
 
 
-def test_the_kernel_refuses_the_first_cgroups() -> None:
+def test_the_kernel_rejects_the_first_cgroups() -> None:
     cgroups = PodCgroups(["no space left on device"])
     with pytest.raises(RuntimeCallError, match="no space left on device"):
         cgroups.create("a", ResourceConfig())

@@ -1,4 +1,4 @@
-"""How much swap a container gets.
+"""The swap limit of a container.
 
 Re-tells pkg/kubelet/kuberuntime/kuberuntime_container_linux_test.go TestGetContainerSwapBehavior (8 rows; cgroup v1 is
 not simulated: 7) and TestGenerateLinuxContainerResourcesWithSwap (18 rows; 4 are about cgroup v1: 14).
@@ -57,7 +57,7 @@ def test_swap_behavior(behavior: str, qos: str, resources: dict[str, Any], expec
     assert container_swap_behavior(made, made.spec.containers[0], behavior, DEFAULT_GATES) == expected
 
 
-def test_without_a_swap_controller_nothing_is_said_about_swap() -> None:
+def test_without_a_swap_controller_swap_is_not_set() -> None:
     """NoSwap, swap controller unavailable; and the seven rows `Swap disabled on node`, which all expect the same."""
     made = pod(BURSTABLE)
     assert linux_container_resources(made, made.spec.containers[0]).unified == ()

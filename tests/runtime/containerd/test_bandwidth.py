@@ -1,4 +1,4 @@
-"""Limits of bandwidth: what annotations of a pod make of its links, and what traffic makes of the limits."""
+"""Bandwidth limits: the effect of a pod's annotations on its links, and measured traffic."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from kubesim.runtime.network.real_network import RealNetwork
 from kubesim.runtime.network.real_ports import Silences
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from kubesim.shell import HttpAnswer, Listener
 from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC
 
@@ -31,13 +32,13 @@ ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/
 
 
 def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
-    """What is seen in a node where a pod runs."""
+    """The state of a node on which a pod runs."""
     scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml", overlay=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> None:
         async with TaskSet() as tasks:
-            await tasks.run_until(Simulation(scenario, 0, tasks, real=real).run(until=5 * SECOND))
+            await tasks.run_until(Simulation(scenario, 0, tasks, real=RealParts(real)).run(until=5 * SECOND))
 
     try:
         run_virtual(main)
@@ -60,7 +61,7 @@ def test_annotations_limit_the_links_of_a_pod() -> None:
 
 
 def seconds_for(node: PrivateNode, count: int) -> float:
-    """Of real time, for this many bytes out of the pod."""
+    """Seconds of real time for this many bytes from the pod."""
 
     async def fetched() -> float:
         network = RealNetwork(LoopClock(), node, Silences())
@@ -77,8 +78,8 @@ def seconds_for(node: PrivateNode, count: int) -> float:
     return run_virtual(fetched)
 
 
-def test_traffic_takes_as_long_as_the_limit_says(tmp_path: Path) -> None:
-    """A network whose own limit has hardly a burst; containerd lets those of annotations begin with four gigabits."""
+def test_traffic_takes_as_long_as_the_limit_requires(tmp_path: Path) -> None:
+    """A network whose own limit has almost no burst; containerd gives those of annotations a burst of four gigabits."""
     ipam = {"type": "host-local", "ranges": [[{"subnet": "10.9.0.0/24"}]]}
     limit = {"type": "bandwidth", "egressRate": 4_000_000, "egressBurst": 400_000}
     bridge = {"type": "bridge", "bridge": "b", "isGateway": True, "ipam": ipam}

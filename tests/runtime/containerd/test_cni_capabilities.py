@@ -1,4 +1,4 @@
-"""What a plugin in a private node gets of a pod: a spy at the end of the chain stores its standard input.
+"""The input of a plugin in a private node: a spy at the end of the chain stores its standard input.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go cniNamespaceOpts, toCNIDNS
 """
@@ -19,6 +19,7 @@ from kubesim.linux.private_node.private import OWN_DIR
 from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from tests.support.machine.cni_host import BIN_DIR
 from tests.support.machine.cni_runs import ON_THE_HOST
 from tests.support.machine.networks import BRIDGE
@@ -67,7 +68,7 @@ def received(
 
     async def main() -> str:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             await tasks.run_until(simulation.run(until=5 * SECOND))
             (pod,) = simulation.store.list("Pod")
             return pod.metadata.uid
@@ -96,11 +97,11 @@ def test_a_network_gets_the_capabilities_that_it_declares_as_containerd_passes_t
     }
 
 
-def test_what_a_network_does_not_declare_it_does_not_get(tmp_path: Path) -> None:
+def test_undeclared_capabilities_are_not_passed(tmp_path: Path) -> None:
     assert received(tmp_path, offered=())[0] == {}
 
 
-def test_an_empty_list_is_null_on_the_other_side_of_cri(tmp_path: Path) -> None:
+def test_an_empty_list_is_null_after_cri(tmp_path: Path) -> None:
     spec = "dnsPolicy: None\n        dnsConfig: {nameservers: [192.0.2.7]}"
     config, _ = received(tmp_path, spec, offered=("dns",))
     assert config == {"dns": {"Servers": ["192.0.2.7"], "Searches": None, "Options": None}}
@@ -122,7 +123,7 @@ def test_an_empty_list_is_null_on_the_other_side_of_cri(tmp_path: Path) -> None:
         ("resources: {requests: {cpu: 100m}}", "{cgroupRoot: /kube}", "/kube/kubepods/burstable/pod<uid>"),
     ],
 )
-def test_the_cgroup_path_is_that_of_the_pods_class_and_the_kubelets_driver(
+def test_the_cgroup_path_is_that_of_the_pods_qos_class_and_the_kubelets_driver(
     tmp_path: Path, container: str, configuration: str, expected: str
 ) -> None:
     config, uid = received(tmp_path, "", container, configuration, ("cgroupPath",))
@@ -130,12 +131,12 @@ def test_the_cgroup_path_is_that_of_the_pods_class_and_the_kubelets_driver(
     assert config == {"cgroupPath": expected.replace("<uid>", name)}
 
 
-def test_without_groups_for_pods_there_is_no_path(tmp_path: Path) -> None:
+def test_without_pod_cgroups_there_is_no_path(tmp_path: Path) -> None:
     configuration = "{cgroupsPerQOS: false, enforceNodeAllocatable: []}"
     assert received(tmp_path, configuration=configuration, offered=("cgroupPath",))[0] == {}
 
 
 def test_a_pod_with_a_user_namespace_gets_its_network_in_a_private_node(tmp_path: Path) -> None:
-    """Its network namespace belongs to a new user namespace, in which the node's root is mapped and nobody else."""
+    """Its network namespace belongs to a new user namespace, in which only the node's root is mapped."""
     config, _ = received(tmp_path, "hostUsers: false", offered=("cgroupPath",))
     assert config["cgroupPath"].startswith("/kubepods/besteffort/pod")

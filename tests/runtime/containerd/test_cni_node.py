@@ -22,6 +22,7 @@ from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.runtimes.paced import RealParts
 from kubesim.trace import HashSink
 from tests.support.machine.cni_host import on_host
 from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC, Run
@@ -29,7 +30,7 @@ from tests.support.machine.host_state import host_state
 from tests.support.machine.unprivileged import unprivileged
 
 
-def test_the_address_of_a_pod_is_the_plugins() -> None:
+def test_the_address_of_a_pod_comes_from_the_plugins() -> None:
     run = Run()
     assert run.result.phases == {"default/pod-0": "Succeeded"}
     assert run.ips() == {"default/pod-0": "10.88.0.2"}
@@ -48,7 +49,7 @@ def test_the_address_of_a_pod_is_the_plugins() -> None:
         ("dual-stack", ["10.88.0.2/24", "fd00:10:88::2/64"]),
     ],
 )
-def test_the_networks_that_come_along_work(network: str, addresses: list[str]) -> None:
+def test_the_bundled_networks_work(network: str, addresses: list[str]) -> None:
     run = Run(f"cni: {{network: {network}}}")
     assert run.result.phases == {"default/pod-0": "Succeeded"}
     last = next(each for each in run.executions() if (each.command, each.plugin) == ("ADD", "bandwidth"))
@@ -63,7 +64,7 @@ def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
 
     async def main() -> list[str]:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             await tasks.run_until(simulation.run(until=5 * SECOND))
             (pod,) = simulation.store.list("Pod")
             assert isinstance(pod, Pod)
@@ -75,7 +76,7 @@ def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
         real.close()
 
 
-def test_the_same_run_has_the_same_hash_whatever_addresses_and_links_there_are() -> None:
+def test_the_same_run_has_the_same_hash_with_any_addresses_and_links() -> None:
     one, two = Run(pods=5), Run(pods=5)
     assert one.result.trace_hash == two.result.trace_hash
     macs = [
@@ -85,8 +86,8 @@ def test_the_same_run_has_the_same_hash_whatever_addresses_and_links_there_are()
     assert macs[0] != macs[1]
 
 
-def test_so_it_has_where_everything_happens_in_the_same_instant() -> None:
-    """Each pod takes as long as the others, also on another node: plugins and probes would run at the same time."""
+def test_the_run_is_the_same_with_everything_in_one_instant() -> None:
+    """Each pod takes as long as the others, also on another node: plugins and probes run concurrently."""
     pods = "".join(POD.format(name=f"pod-{number}") for number in range(6)).replace('nginx:1"', PROBED)
     scenario = parse_scenario(SPEC.format(more="duration: 10s") + pods, "x.yaml")
     latencies = Latencies(run_sandbox=Span(100 * MILLISECOND))
@@ -96,7 +97,7 @@ def test_so_it_has_where_everything_happens_in_the_same_instant() -> None:
 
         async def main() -> RunResult:
             async with TaskSet() as tasks:
-                simulation = Simulation(scenario, 0, tasks, (hashed,), latencies=latencies, real=real)
+                simulation = Simulation(scenario, 0, tasks, (hashed,), latencies=latencies, real=RealParts(real))
                 result: RunResult = await tasks.run_until(simulation.run())
                 return result
 
@@ -112,7 +113,7 @@ def test_so_it_has_where_everything_happens_in_the_same_instant() -> None:
 PROBED = 'nginx:1", readinessProbe: {httpGet: {port: 80}}, livenessProbe: {tcpSocket: {port: 80}}'
 
 
-def test_a_node_hands_out_its_pod_range_and_recovers_when_it_was_exhausted() -> None:
+def test_a_node_allocates_its_pod_range_and_recovers_after_exhaustion() -> None:
     """A /29 has five addresses for pods: the sixth pod waits until another one goes."""
     more = "kubeletConfiguration: {podCIDR: 10.9.0.0/29}\n  steps: [{at: 30s, delete: {pod: pod-0}}]\n  duration: 90s"
     run = Run(more, pods=6)
@@ -131,7 +132,7 @@ STORY = """duration: 4m
     - {at: 150s, kill: {pod: pod-0, sandbox: true}}"""
 
 
-def test_a_node_that_is_restarted_rebooted_and_robbed_of_its_sandboxes_keeps_one_network_for_each_pod() -> None:
+def test_a_node_that_restarts_reboots_and_loses_sandboxes_keeps_one_network_for_each_pod() -> None:
     run = Run(STORY)
     assert not run.result.expectations_failed
     assert run.result.phases == {"default/pod-0": "Running"}
@@ -143,7 +144,7 @@ def test_a_node_that_is_restarted_rebooted_and_robbed_of_its_sandboxes_keeps_one
     assert f"{run.ips()['default/pod-0']}/24" in addresses
 
 
-def test_configurations_and_plugins_of_the_users_own(tmp_path: Path) -> None:
+def test_configurations_and_plugins_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "net.d").mkdir()
     plugin = tmp_path / "fixed"
     interfaces, ips = [{"name": "eth0", "sandbox": "x"}], [{"interface": 0, "address": "192.0.2.7/24"}]
@@ -162,8 +163,8 @@ def test_without_a_configuration_the_node_is_not_ready(tmp_path: Path) -> None:
     assert "cni plugin not initialized" in run.messages("NetworkNotReady")[0]
 
 
-def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
-    """As containerd does it: when the file has been written."""
+def test_a_configuration_added_later_is_loaded(tmp_path: Path) -> None:
+    """As in containerd: when the file has been written."""
     conflist = network("bridge", ("10.9.0.0/24", "fd00:9::/64"))
     scenario = parse_scenario(
         SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml", overlay=ON_THE_HOST
@@ -172,7 +173,7 @@ def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
-            simulation = Simulation(scenario, 0, tasks, real=real)
+            simulation = Simulation(scenario, 0, tasks, real=RealParts(real))
             clock = simulation.clock
             clock.call_at(VIRTUAL_START + 20 * SECOND, (tmp_path / "10-net.conflist").write_text, conflist)
             result: RunResult = await tasks.run_until(simulation.run(until=60 * SECOND))
@@ -196,7 +197,7 @@ def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
         ("confDir: /nowhere", "--cni-conf-dir /nowhere is not a directory"),
     ],
 )
-def test_what_cannot_work_is_reported_before_anything_runs(cni: str, words: str) -> None:
+def test_an_impossible_setting_is_reported_before_anything_runs(cni: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         Run(f"cni: {{{cni}}}")
 
@@ -221,7 +222,7 @@ def without_rights() -> dict[str, Any]:
     return {"said": said, "before": before, "after": host_state()}
 
 
-def test_a_user_without_rights_has_the_same_run() -> None:
+def test_an_unprivileged_user_has_the_same_run() -> None:
     reported = on_host(without_rights)
     assert reported["after"] == reported["before"]
     outcome = json.loads(reported["said"])["runs"][0]
@@ -243,7 +244,7 @@ os.execv(sys.executable, [sys.executable, "-S", "-m", "kubesim", "run", *sys.arg
 """
 
 
-def test_where_user_namespaces_are_forbidden_the_remedy_is_reported() -> None:
+def test_forbidden_user_namespaces_are_reported_with_the_remedy() -> None:
     with unprivileged() as user:
         (user.folder / "forbidden.py").write_text(FORBIDDEN)
         with user.start("forbidden.py", "--runtime", "cni") as process:
@@ -266,14 +267,14 @@ def test_nothing_of_kubesim_runs_afterwards() -> None:
 LATE = "cni: {{faults: [{{plugin: bridge, verb: ADD, do: 1*delay({delay})}}]}}\n  duration: 6m"
 
 
-def test_a_plugin_that_is_too_late_is_ended_when_the_kubelet_gives_up() -> None:
+def test_a_slow_plugin_is_ended_when_the_kubelet_gives_up() -> None:
     run = Run(LATE.format(delay="10m"))
     late = "Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
     assert run.messages("FailedCreatePodSandBox") == [late]
     assert run.result.phases == {"default/pod-0": "Running"}
 
 
-def test_a_sandbox_whose_kubelet_has_died_is_undone_and_the_next_kubelet_makes_another() -> None:
+def test_a_sandbox_whose_kubelet_has_died_is_reverted_and_the_next_kubelet_creates_another() -> None:
     run = Run(LATE.format(delay="1m") + "\n  steps: [{at: 2s, restart: kubelet}]")
     assert run.result.phases == {"default/pod-0": "Running"}
     commands = [(each.command, each.error) for each in run.executions() if each.plugin == "bridge"]

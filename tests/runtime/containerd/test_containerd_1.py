@@ -1,4 +1,4 @@
-"""RunPodSandbox in the order of containerd 1.7, with parts that note what is asked of them."""
+"""RunPodSandbox in the order of containerd 1.7, with parts that record their calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_pause_container_is_created_before_the_network() -> None:
     assert world.service.sandboxes["s1"].state == "READY"
 
 
-def test_with_a_user_namespace_the_network_comes_after_the_task() -> None:
+def test_with_a_user_namespace_the_network_is_set_up_after_the_task() -> None:
     world = World()
     world.run(USERS)
     network = ["make namespace in user namespace", *NETWORK[1:]]
@@ -96,7 +96,7 @@ def test_a_pod_on_the_hosts_network_has_no_namespace() -> None:
         ),
     ],
 )
-def test_what_is_undone_after_a_failure(users: UserNamespace | None, step: str, text: str, undone: list[str]) -> None:
+def test_steps_reverted_after_a_failure(users: UserNamespace | None, step: str, text: str, undone: list[str]) -> None:
     world = World(None, **{step: "oops"})
     failed = world.run(users)
     assert failed is not None
@@ -106,7 +106,7 @@ def test_what_is_undone_after_a_failure(users: UserNamespace | None, step: str, 
     assert world.service.sandboxes == {}
 
 
-def test_a_failed_tear_down_counts_also_if_the_network_never_came_up() -> None:
+def test_a_failed_tear_down_counts_even_if_the_network_was_never_set_up() -> None:
     world = World(set_up_network="no address", tear_down_network="no idea")
     failed = world.run()
     assert failed is not None
@@ -115,7 +115,7 @@ def test_a_failed_tear_down_counts_also_if_the_network_never_came_up() -> None:
 
 
 @pytest.mark.parametrize(("users", "has_network"), [(None, True), (USERS, False)])
-def test_a_task_that_cannot_be_deleted_keeps_the_sandbox_with_what_is_removed_after_it(
+def test_a_task_that_cannot_be_deleted_keeps_the_sandbox_with_later_resources(
     users: UserNamespace | None, has_network: bool
 ) -> None:
     world = World(FailingStep("start", "busy"))

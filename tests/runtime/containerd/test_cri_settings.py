@@ -11,17 +11,17 @@ def added(run: Run) -> list[str]:
     return [each.plugin for each in run.executions() if each.command == "ADD"]
 
 
-def test_networks_are_attached_immediately_unless_a_setting_says_serially() -> None:
+def test_networks_are_attached_concurrently_unless_a_setting_disables_it() -> None:
     assert added(Run()) == ["bridge", "loopback", "portmap", "bandwidth"]  # the last goroutine runs first
     assert added(Run("cni: {setupSerially: true}")) == ["loopback", "bridge", "portmap", "bandwidth"]
 
 
-def test_attaching_immediately_gives_the_same_trace_every_time() -> None:
+def test_concurrent_attachment_always_gives_the_same_trace() -> None:
     first, second = Run(pods=3), Run(pods=3)
     assert first.result.trace_hash == second.result.trace_hash
 
 
-def test_with_internal_loopback_no_plugin_brings_it_up() -> None:
+def test_with_internal_loopback_no_plugin_sets_it_up() -> None:
     run = Run("cni: {useInternalLoopback: true}")
     assert added(run) == ["bridge", "portmap", "bandwidth"]
     [picture] = run.result.networks
@@ -30,7 +30,7 @@ def test_with_internal_loopback_no_plugin_brings_it_up() -> None:
     assert loopback["up"]
 
 
-def test_a_fault_of_the_controller_comes_after_the_network_which_is_taken_down() -> None:
+def test_a_controller_fault_is_after_the_network_which_is_torn_down() -> None:
     run = Run("nodes: [{name: node-1, sandboxFaults: [{step: task, error: no shim, times: 1}]}]")
     [message] = run.messages("FailedCreatePodSandBox")
     assert message.endswith('": failed to create containerd task: no shim')
@@ -59,7 +59,7 @@ MAPPED = """
 
 
 def mapped(step: str) -> list[str]:
-    """The commands of plugins for a pod with a user namespace, in containerd 1.7, until it is attached permanently."""
+    """The plugin commands for a pod with a user namespace, in containerd 1.7, until it is attached permanently."""
     return [each.command for each in Run(MAPPED.strip().replace("STEP", step), pods=0).executions()]
 
 

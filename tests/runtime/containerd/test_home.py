@@ -1,4 +1,4 @@
-"""The lock of a state directory: who has it, and for how long others wait."""
+"""The lock of a state directory: its owner, and how long others wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from kubesim.errors import UsageError
 from kubesim.runtime.containerd.home import lock_state
 
-# Takes the lock, leaves it to a process that lives for a moment longer, as a holder does, and ends.
+# Takes the lock, passes it to a process that lives a little longer, as a holder does, and exits.
 KILLED = """
 import subprocess, sys
 from kubesim.runtime.containerd.home import lock_state
@@ -32,6 +32,6 @@ def test_a_second_user_gets_an_error(tmp_path: Path) -> None:
     lock_state(state).close()
 
 
-def test_the_holder_of_a_killed_one_is_waited_for(tmp_path: Path) -> None:
+def test_the_holder_of_a_killed_process_is_awaited(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=True)
     lock_state(str(tmp_path)).close()

@@ -1,4 +1,4 @@
-"""RunPodSandbox in containerd's order, and what is undone when it fails at any step."""
+"""RunPodSandbox in containerd's order, and the steps reverted if one fails."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class World:
         return None
 
     def undone(self) -> list[str]:
-        """What came after the step that failed."""
+        """The steps after the failed one."""
         failed = next(n for n, step in enumerate(self.diary.entries) if step in self.diary.failing)
         return self.diary.entries[failed + 1 :]
 
@@ -52,7 +52,7 @@ class World:
         return NAMES not in self.service._names
 
 
-def test_the_order() -> None:
+def test_the_order_of_the_steps() -> None:
     world = World()
     assert world.run() is None
     assert world.diary.entries == ORDER
@@ -68,7 +68,7 @@ def test_a_pod_on_the_hosts_network_has_no_namespace() -> None:
     ]  # fmt: skip
 
 
-def test_with_a_user_namespace_the_network_namespace_is_made_within_it() -> None:
+def test_with_a_user_namespace_the_network_namespace_is_created_within_it() -> None:
     world = World()
     mapping = (IdMapping(0, 100_000, 65_536),)
     world.run(request(user_namespace=UserNamespace(mapping, mapping)))
@@ -77,7 +77,7 @@ def test_with_a_user_namespace_the_network_namespace_is_made_within_it() -> None
     assert world.diary.entries == expected
 
 
-def test_on_the_hosts_network_the_sandbox_makes_its_user_namespace_itself() -> None:
+def test_on_the_hosts_network_the_sandbox_creates_its_user_namespace_itself() -> None:
     world = World()
     mapping = (IdMapping(0, 100_000, 65_536),)
     world.run(request(user_namespace=UserNamespace(mapping, mapping), host_network=True))
@@ -86,7 +86,7 @@ def test_on_the_hosts_network_the_sandbox_makes_its_user_namespace_itself() -> N
     ]  # fmt: skip
 
 
-def test_a_user_namespace_that_cannot_be_pinned_is_undone_with_all_the_rest() -> None:
+def test_a_user_namespace_that_cannot_be_pinned_is_reverted_with_the_rest() -> None:
     world = World(pin_user_namespace="oops")
     mapping = (IdMapping(0, 100_000, 65_536),)
     failed = world.run(request(user_namespace=UserNamespace(mapping, mapping)))
@@ -133,7 +133,7 @@ UNDOING = {
 
 
 @pytest.mark.parametrize("step", UNDOING)
-def test_what_is_undone_after_a_failure(step: str) -> None:
+def test_steps_reverted_after_a_failure(step: str) -> None:
     world = World(**{step: "oops"})
     text, undone = UNDOING[step]
     failed = world.run()
@@ -145,7 +145,7 @@ def test_what_is_undone_after_a_failure(step: str) -> None:
     assert world.name_is_free
 
 
-def test_a_sandbox_that_started_is_shut_down_if_it_cannot_be_stored() -> None:
+def test_a_started_sandbox_is_shut_down_if_it_cannot_be_stored() -> None:
     world = World()
     stores = 0
     note = world.diary.note
@@ -166,7 +166,7 @@ def test_a_sandbox_that_started_is_shut_down_if_it_cannot_be_stored() -> None:
     ]  # fmt: skip
 
 
-def test_a_failed_tear_down_does_not_matter_if_the_network_never_came_up() -> None:
+def test_a_failed_tear_down_is_ignored_if_the_network_was_never_set_up() -> None:
     world = World(set_up_network="no address", tear_down_network="no idea")
     failed = world.run()
     assert failed is not None
@@ -176,7 +176,7 @@ def test_a_failed_tear_down_does_not_matter_if_the_network_never_came_up() -> No
 
 
 @pytest.mark.parametrize("cannot", ["tear_down_network", "remove_namespace"])
-def test_what_cannot_be_undone_stays_as_an_unknown_sandbox(cannot: str) -> None:
+def test_a_step_that_cannot_be_reverted_leaves_an_unknown_sandbox(cannot: str) -> None:
     world = World(**{"start_sandbox": "oops", cannot: "busy"})
     failed = world.run()
     assert failed is not None
@@ -192,7 +192,7 @@ def test_what_cannot_be_undone_stays_as_an_unknown_sandbox(cannot: str) -> None:
     )
 
 
-def test_a_start_that_leaves_something_behind_stops_the_undoing() -> None:
+def test_a_start_that_leaves_resources_stops_the_reverting() -> None:
     world = World(left_behind="task", start_sandbox="oops")
     failed = world.run()
     assert failed is not None
@@ -230,7 +230,7 @@ def test_stopping_and_removing_can_be_repeated() -> None:
     assert world.service.sandboxes == {}
 
 
-def test_a_sandbox_whose_namespace_is_still_there_is_not_removed() -> None:
+def test_a_sandbox_whose_namespace_exists_is_not_removed() -> None:
     world = World()
     world.run()
     path = world.service.sandboxes["s1"].netns_path
@@ -241,7 +241,7 @@ def test_a_sandbox_whose_namespace_is_still_there_is_not_removed() -> None:
 
 
 @pytest.mark.parametrize(("runs", "state"), [(True, "READY"), (False, "NOTREADY")])
-def test_after_a_restart_sandboxes_are_as_their_containers_and_their_names_taken(runs: bool, state: str) -> None:
+def test_after_a_restart_sandboxes_have_their_state_and_name(runs: bool, state: str) -> None:
     world = World()
     world.run()
     again = PodSandboxService(world.fakes.parts())
@@ -256,7 +256,7 @@ def test_after_a_restart_sandboxes_are_as_their_containers_and_their_names_taken
 def test_after_a_restart_the_name_of_a_sandbox_without_a_container_is_free(
     order: type[SandboxAttempt], is_taken: bool
 ) -> None:
-    """containerd 1.7 creates the container before the network, so there a crash in ADD leaves the name reserved."""
+    """containerd 1.7 creates the container before the network, so a crash in ADD there leaves the name reserved."""
     world = World()
     world.run()
     again = PodSandboxService(world.fakes.parts(), order)
@@ -267,7 +267,7 @@ def test_after_a_restart_the_name_of_a_sandbox_without_a_container_is_free(
         asyncio.run(again.run(request(id="s2")))
 
 
-def test_a_runtime_that_lost_its_memory_recovers_nothing() -> None:
+def test_a_runtime_that_lost_its_memory_restores_nothing() -> None:
     world = World()
     world.run()
     world.service.forget()
@@ -275,7 +275,7 @@ def test_a_runtime_that_lost_its_memory_recovers_nothing() -> None:
     assert world.service.sandboxes == {}
 
 
-def test_whose_failure_stops_the_undoing() -> None:
+def test_failures_that_stop_the_reverting() -> None:
     assert not makes_dirty("tear down network", has_network=False)
     assert makes_dirty("tear down network", has_network=True)
     assert makes_dirty("delete task", has_network=False)

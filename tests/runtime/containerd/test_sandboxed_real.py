@@ -1,4 +1,4 @@
-"""A whole node in virtual time whose pods get their network from real plugins, good ones and bad ones."""
+"""A whole node in virtual time with real plugins for its pods, working and failing ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PLUGINS = {
 
 
 def a_node(folder: str, conflist: str, limit_s: float, wait_s: int) -> dict[str, Any]:
-    """A pod's life on a node with this configuration: what came of it, and what is left."""
+    """The lifecycle of a pod on a node with this configuration: its result, and what remains."""
     Path(folder, "net.d").mkdir()
     Path(folder, "net.d", "10-net.conflist").write_text(conflist)
     for name, lines in PLUGINS.items():
@@ -68,7 +68,7 @@ def a_node(folder: str, conflist: str, limit_s: float, wait_s: int) -> dict[str,
     }
     node.close()
     node.shut()
-    for _ in range(1000):  # the kernel takes a namespace and its links apart in its own time
+    for _ in range(1000):  # the kernel removes a namespace and its links asynchronously
         if not left_over()["links"]:
             break
     return {**reported, "after": left_over(), "stored": os.listdir(f"{folder}/sandboxes")}
@@ -96,12 +96,12 @@ def test_a_pod_gets_a_real_network(tmp_path: Path) -> None:
         ("missing", f'failed to find plugin "missing" in path [{BIN_DIR} '),
     ],
 )
-def test_a_bad_plugin_is_an_event_and_nothing_is_left(tmp_path: Path, plugin: str, words: str) -> None:
+def test_a_failing_plugin_is_an_event_and_nothing_remains(tmp_path: Path, plugin: str, words: str) -> None:
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": plugin}]}
     reported = lived(tmp_path, json.dumps(network))
     if plugin in ("missing", "not-executable"):
         # DEL runs backward and stops at the first error, so that the bridge before it is never told. containerd leaks
-        # the address just so; the link goes with its namespace.
+        # only the address; the link is deleted with its namespace.
         assert reported["after"].pop("addresses")
         reported["after"]["addresses"] = []
     assert reported["after"] == NOTHING_LEFT
@@ -113,7 +113,7 @@ def test_a_bad_plugin_is_an_event_and_nothing_is_left(tmp_path: Path, plugin: st
 
 
 def test_a_plugin_that_hangs_is_an_event_when_the_kubelet_gives_up(tmp_path: Path) -> None:
-    """After four virtual minutes, of which it gets four real seconds; what it had done is undone."""
+    """After four virtual minutes, for which it gets four real seconds; its effects are reverted."""
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": "hangs"}]}
     reported = lived(tmp_path, json.dumps(network), 4.0, 250)
     assert reported["after"] == NOTHING_LEFT
@@ -124,7 +124,7 @@ def test_a_plugin_that_hangs_is_an_event_when_the_kubelet_gives_up(tmp_path: Pat
 
 
 @pytest.mark.parametrize("conflist", ["{", '{"name": 5, "plugins": []}', '{"name": "n", "plugins": [{"type": []}]}'])
-def test_a_bad_configuration_leaves_the_node_not_ready(tmp_path: Path, conflist: str) -> None:
+def test_an_invalid_configuration_leaves_the_node_not_ready(tmp_path: Path, conflist: str) -> None:
     reported = lived(tmp_path, conflist)
     assert reported["after"] == NOTHING_LEFT
     assert reported["phase"] == "Pending"

@@ -1,4 +1,4 @@
-"""A kubelet above sandboxes that containerd's rules run: what could not be cleaned up is found and removed."""
+"""A kubelet with sandboxes that follow containerd's rules: remains of failed ones are found and removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.sandboxed import POD, SCENARIO
 
 
 class Node(DrivenNode):
-    """A node whose sandboxes are made of fake parts."""
+    """A node whose sandboxes consist of fake parts."""
 
     fakes: FakeParts
 
@@ -55,7 +55,7 @@ def test_a_pod_runs_in_such_a_sandbox_and_leaves_nothing(node: Node) -> None:
     assert node.fakes.stored == {}
 
 
-def test_a_failed_network_is_an_event_and_tried_again(node: Node) -> None:
+def test_a_failed_network_is_an_event_and_retried(node: Node) -> None:
     node.fakes.diary.failing = {"set up network": "no address left"}
     node.apply(POD)
     node.wait(SECOND)

@@ -27,7 +27,7 @@ def test_v1_12_calls_the_chain_after_pause_runs_and_deletes_the_default_network_
     records = run.sink.records
     started = next(r.seq for r in records if isinstance(r, RuntimeStep) and r.step == "start the sandbox container")
     assert started < run.executions()[0].seq
-    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
+    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no final phase
 
 
 def test_v1_6_calls_a_single_plugin() -> None:
@@ -44,7 +44,7 @@ HANGS = """cni: {faults: [{plugin: bridge, verb: ADD, do: '1*hang'}]}
   steps: [{at: 8m, restart: kubelet}]"""
 
 
-def test_v1_12_gives_up_a_sandbox_whose_plugin_hangs_and_the_next_one_waits_for_the_same_plugin() -> None:
+def test_v1_12_abandons_a_sandbox_whose_plugin_hangs_and_the_next_one_waits_for_the_same_plugin() -> None:
     """A kubelet that starts does not know whether the network is ready, so it runs DEL first."""
     run = Run(f"profile: v1.12\n  {HANGS}")
     late = "Failed create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
@@ -55,7 +55,7 @@ def test_v1_12_gives_up_a_sandbox_whose_plugin_hangs_and_the_next_one_waits_for_
     assert run.ips() == {"default/pod-0": "10.88.0.3"}  # the first address was never released
 
 
-def test_v1_6_waits_for_a_plugin_that_hangs_and_keeps_the_infra_container_when_it_is_restarted() -> None:
+def test_v1_6_waits_for_a_hanging_plugin_and_keeps_the_infra_container_across_a_restart() -> None:
     run = Run(f"profile: v1.6\n  {HANGS}")
     assert run.messages("FailedSync") == []
     assert commands(run) == ["ADD loopback", "ADD bridge"]
@@ -84,13 +84,13 @@ def test_v1_6_runs_no_del_after_a_failed_add_but_before_the_next_infra_container
 
 
 def plugin(folder: Path, name: str) -> None:
-    """One that records its calls, and gives no address."""
+    """A plugin that records its calls, and returns no address."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text("#!/bin/sh\necho '{}'\n")
     os.chmod(folder / name, 0o755)
 
 
-def test_v1_12_takes_directories_of_plugins_separated_by_commas(tmp_path: Path) -> None:
+def test_v1_12_accepts_plugin_directories_separated_by_commas(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     run = Run(f"""profile: v1.12
   cni: {{binDirs: ["{tmp_path}/empty,/usr/lib/cni"]}}""")
@@ -100,7 +100,7 @@ def test_v1_12_takes_directories_of_plugins_separated_by_commas(tmp_path: Path) 
   cni: {{binDirs: ["{tmp_path}/empty,/usr/lib/cni"]}}""")
 
 
-def test_v1_6_searches_configurations_in_the_directory_of_plugins(tmp_path: Path) -> None:
+def test_v1_6_searches_configurations_in_the_plugin_directory(tmp_path: Path) -> None:
     bridge = {
         "cniVersion": "0.2.0", "name": "mine", "type": "bridge", "bridge": "mine0", "isGateway": True,
         "ipam": {"type": "host-local", "subnet": "10.77.0.0/24"},
@@ -121,7 +121,7 @@ def test_a_current_configuration_is_too_new_for_v1_12(tmp_path: Path) -> None:
     assert run.messages("FailedCreatePodSandBox")[0].endswith('network: unsupported CNI result version "1.0.0"')
 
 
-def test_the_host_itself_is_not_for_these_profiles() -> None:
+def test_these_profiles_cannot_use_the_host_network() -> None:
     with pytest.raises(UsageError, match=r"^--host-network-node is not for profiles v1.6 and v1.12"):
         Run("profile: v1.12", host_state="/nowhere")
 

@@ -1,4 +1,4 @@
-"""Settings of a kubelet with docker, and those that stop it."""
+"""Settings of a kubelet with docker, and those with which it does not start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_directories_are_separated_by_commas() -> None:
     assert split_dirs("/a,/b:c,") == ["/a", "/b:c", ""]
 
 
-def test_promiscuous_bridge_is_for_kubenet() -> None:
+def test_promiscuous_bridge_is_only_for_kubenet() -> None:
     assert effective_hairpin_mode("promiscuous-bridge", "kubenet") == ("promiscuous-bridge", "")
     mode, warning = effective_hairpin_mode("promiscuous-bridge", "cni")
     assert (mode, warning.endswith('falling back to "hairpin-veth"')) == ("hairpin-veth", True)
@@ -44,7 +44,7 @@ def test_promiscuous_bridge_is_for_kubenet() -> None:
 
 
 @pytest.mark.parametrize(("version", "is_old"), [("1.22", True), ("1.23", False), ("1.9", True), ("2.0", False)])
-def test_the_oldest_docker(version: str, is_old: bool) -> None:
+def test_the_oldest_supported_docker(version: str, is_old: bool) -> None:
     assert docker_version_problem(version) == ("docker API version is older than 1.23.0" if is_old else "")
 
 
@@ -93,14 +93,14 @@ def test_the_plugin_gets_hairpin_mode_range_and_mtu() -> None:
         ),
     ],
 )
-def test_what_stops_a_kubelet_with_dockershim(name: str, docker: DockerSettings, reported: str) -> None:
+def test_settings_that_stop_a_kubelet_with_dockershim(name: str, docker: DockerSettings, reported: str) -> None:
     steps = NotedSteps()
     with pytest.raises(UsageError) as raised:
         start_dockershim([Named("cni")], NetworkPluginSettings(name, "/c", "/a,/b"), docker, "cgroupfs", steps)
     assert str(raised.value).startswith(reported)
 
 
-def test_what_stops_a_kubelet_with_dockertools() -> None:
+def test_settings_that_stop_a_kubelet_with_dockertools() -> None:
     steps = NotedSteps()
     with pytest.raises(UsageError, match=r'^Network plugin "weave" not found.$'):
         start_dockertools([Named("cni")], NetworkPluginSettings("weave"), steps)

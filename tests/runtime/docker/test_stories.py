@@ -1,4 +1,4 @@
-"""Whole stories of pods in profiles v1.6 and v1.12, on a simulated network."""
+"""Whole lifecycles of pods in profiles v1.6 and v1.12, on a simulated network."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def steps_of(story: Played, call: str) -> list[str]:
         ("v1.6", "FailedSync", 'Failed to inspect image \\"pause-amd64:3.0\\": '),
     ],
 )
-def test_what_a_sandbox_fails_with_while_docker_is_down(profile: str, reason: str, problem: str) -> None:
+def test_sandbox_errors_while_docker_is_down(profile: str, reason: str, problem: str) -> None:
     late = {"apply": pod("late", automountServiceAccountToken=False), "at": "11s"}
     told = story(profile, {"at": "10s", "stop": "runtime"}, late, {"at": "20s", "start": "runtime"}, duration="40s")
     down = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
     assert problem + down in told.messages(reason, "late")[0]
 
 
-def test_steps_of_containerd_cannot_fail_where_there_is_docker() -> None:
+def test_faults_in_steps_of_containerd_are_rejected_with_docker() -> None:
     faults = [{"step": "task", "error": "no shim"}]
     with pytest.raises(ValueError, match="this kubelet uses docker: use docker"):
         story("v1.12", nodes=[{"name": "node-1", "sandboxFaults": faults}])
@@ -62,7 +62,7 @@ def test_a_failed_add_in_v1_12_is_followed_by_the_next_attempt_at_once() -> None
 def test_a_failed_add_in_v1_6_is_a_setup_network_error_without_del() -> None:
     reported = story("v1.6", nodes=[{"name": "node-1", "sandboxErrors": ["no address"]}])
     assert steps_of(reported, "SyncPod") == ["SetUpPod!", "kill the infra container", "SetUpPod"]
-    # Of the dead one: before the next, and when its record is removed.
+    # For the dead one: before the next, and when its record is removed.
     assert steps_of(reported, "killPodWithSyncResult") == ["TearDownPod", "TearDownPod"]
     assert reported.sync_errors("web") == [
         (
@@ -88,7 +88,7 @@ def test_an_infra_container_that_does_not_start_is_a_run_container_error() -> No
         ("start", 'failed to start sandbox container for pod "web": no'),
     ],
 )
-def test_what_docker_refuses_is_an_event(call: str, reported: str) -> None:
+def test_a_docker_error_is_an_event(call: str, reported: str) -> None:
     seen = story("v1.12", nodes=[{"name": "node-1", "docker": {"errors": {call: ["no"]}}}])
     assert seen.messages("FailedCreatePodSandBox") == [
         f"Failed create pod sandbox: rpc error: code = Unknown desc = {reported}"
@@ -96,7 +96,7 @@ def test_what_docker_refuses_is_an_event(call: str, reported: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "first", "last"), [("v1.12", 12, 18), ("v1.6", 30, 36)])
-def test_a_configuration_is_seen_with_the_next_status(profile: str, first: int, last: int) -> None:
+def test_a_configuration_is_detected_with_the_next_status(profile: str, first: int, last: int) -> None:
     """Every 5 s in v1.12, every 30 s in v1.6; pods are synced again some seconds later."""
     reported = story(profile, cni={"plugin": {"configuredAt": "12s"}})
     [made] = reported.when(RuntimeStep, "web", step="SetUpPod")
@@ -104,7 +104,7 @@ def test_a_configuration_is_seen_with_the_next_status(profile: str, first: int, 
 
 
 @PROFILES
-def test_a_kubelet_that_starts_again_starts_its_plugin_again_and_keeps_the_pod(profile: str) -> None:
+def test_a_restarted_kubelet_restarts_its_plugin_and_keeps_the_pod(profile: str) -> None:
     reported = story(profile, {"at": "10s", "restart": {"what": "kubelet"}})
     assert len(reported.when(RuntimeStep, step='Loaded network plugin "cni"')) == 2
     assert reported.calls("web").count("RunPodSandbox") == 1
@@ -119,7 +119,7 @@ def test_after_a_reboot_the_pod_has_a_new_sandbox(profile: str) -> None:
 
 
 @PROFILES
-def test_a_pod_that_is_deleted_has_its_network_torn_down(profile: str) -> None:
+def test_the_network_of_a_deleted_pod_is_torn_down(profile: str) -> None:
     """v1.12 remembers that; v1.6 does it again when the record of the dead container is removed."""
     reported = story(profile, {"at": "10s", "delete": {"pod": "web"}})
     call = "StopPodSandbox" if profile == "v1.12" else "killPodWithSyncResult"
@@ -159,7 +159,7 @@ def test_other_plugins_of_a_simulated_node(profile: str, name: str, ip: str) -> 
         ({"profile": "v1.12", "runtime": "cni", "cni": {"plugin": {"name": ""}}}, "an empty --network-plugin"),
     ],
 )
-def test_what_does_not_fit_is_refused(spec: dict[str, Any], reported: str) -> None:
+def test_unsupported_settings_are_rejected(spec: dict[str, Any], reported: str) -> None:
     scenario = Scenario.model_validate({"metadata": {"name": "x"}, "spec": spec})
     with pytest.raises(UsageError) as raised:
         run_scenario(scenario)

@@ -1,4 +1,4 @@
-"""The image manager: what is pulled, who waits for whom, and who may use what exists."""
+"""The image manager: pulls, their queue, and access to existing images."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make(clock: LoopClock, **options: object) -> tuple[Registry, ImageManager]:
     return registry, ImageManager(cast(Runtime, registry), registry, clock, **options)  # type: ignore[arg-type]
 
 
-def test_pulls_are_one_after_the_other_and_the_event_shows_both_times() -> None:
+def test_pulls_are_sequential_and_the_event_shows_both_durations() -> None:
     async def main() -> None:
         clock = LoopClock()
         registry, images = make(clock)
@@ -84,7 +84,7 @@ def test_the_same_content_under_another_name_is_pulled_again() -> None:
         registry.ids = {"mine:1": "sha", "yours:1": "sha"}
         registry.present = {"yours:1": "sha"}
         await images.ensure_image_exists(A, "yours:1", "IfNotPresent")
-        assert registry.pulls == []  # it was there before the kubelet pulled anything
+        assert registry.pulls == []  # it existed before the kubelet pulled anything
         await images.ensure_image_exists(A, "mine:1", "IfNotPresent")
         with pytest.raises(ImageError, match="ErrImageNeverPull"):
             await images.ensure_image_exists(B, "yours:1", "Never")
@@ -104,7 +104,7 @@ def test_without_the_access_check_the_old_message_is_used() -> None:
     run_virtual(main)
 
 
-def test_too_many_pulls_immediately_are_refused() -> None:
+def test_too_many_concurrent_pulls_are_rejected() -> None:
     async def main() -> None:
         registry, images = make(LoopClock(), settings=ImagePullSettings(serialize=False))
         answers = await asyncio.gather(
@@ -118,7 +118,7 @@ def test_too_many_pulls_immediately_are_refused() -> None:
     run_virtual(main)
 
 
-def test_a_pull_under_way_makes_others_pull_too() -> None:
+def test_a_pull_in_progress_does_not_prevent_others() -> None:
     records = PullRecords()
     assert not records.must_attempt_image_pull("app:1", "id", list)
     records.record_pull_intent("app:1")
@@ -127,7 +127,7 @@ def test_a_pull_under_way_makes_others_pull_too() -> None:
     assert not records.must_attempt_image_pull("app:1", "id", list)
 
 
-def test_an_image_that_was_pulled_with_a_secret_is_for_pods_with_that_secret() -> None:
+def test_an_image_pulled_with_a_secret_is_for_pods_with_that_secret() -> None:
     mine, same, other = (
         PullSecret(uid, "ns", f"secret-{uid}", hash) for uid, hash in (("1", "x"), ("2", "x"), ("3", "y"))
     )
@@ -142,7 +142,7 @@ def test_an_image_that_was_pulled_with_a_secret_is_for_pods_with_that_secret() -
     assert records.must_attempt_image_pull("app:1", "id", list)
     assert records.must_attempt_image_pull("copy:1", "id", lambda: [mine])  # under another name
     records.record_pull_intent("app:1")
-    records.record_image_pulled("app:1", "id")  # the registry gave it to somebody without any
+    records.record_image_pulled("app:1", "id")  # the registry gave it to a pod without credentials
     assert not records.must_attempt_image_pull("app:1", "id", list)
 
 
@@ -170,7 +170,7 @@ def test_verification_policies() -> None:
         ("UPPER.io/x", "UPPER.io/x:latest"),
     ],
 )
-def test_a_default_tag_is_added_only_where_neither_tag_nor_digest_is(image: str, tagged: str) -> None:
+def test_a_default_tag_is_added_only_without_a_tag_and_a_digest(image: str, tagged: str) -> None:
     assert apply_default_image_tag(image) == tagged
 
 
@@ -187,17 +187,17 @@ def test_a_default_tag_is_added_only_where_neither_tag_nor_digest_is(image: str,
         ("x\n", "invalid reference format"),
     ],
 )
-def test_what_is_not_an_image_name(image: str, problem: str) -> None:
+def test_invalid_image_names(image: str, problem: str) -> None:
     with pytest.raises(InvalidReference) as found:
         apply_default_image_tag(image)
     assert str(found.value).endswith(f": {problem}")
 
 
-def test_the_repository_as_it_was_written() -> None:
+def test_the_repository_as_written() -> None:
     assert trim_image_tag_digest("localhost:5000/a/b:v1@sha256:" + "0" * 64) == "localhost:5000/a/b"
 
 
-def test_a_back_off_that_is_given_is_used_although_it_is_empty() -> None:
+def test_a_configured_back_off_is_used_even_if_it_is_empty() -> None:
     async def main() -> None:
         own = Backoff(SECOND, 4 * SECOND)
         assert make(LoopClock(), backoff=own)[1].backoff is own
@@ -205,7 +205,7 @@ def test_a_back_off_that_is_given_is_used_although_it_is_empty() -> None:
     run_virtual(main)
 
 
-def test_a_v1_30_kubelet_that_backs_off_does_not_repeat_the_error() -> None:
+def test_a_v1_30_kubelet_in_back_off_does_not_repeat_the_error() -> None:
     async def story() -> None:
         registry, images = make(LoopClock(), gates=FeatureGates(profile="v1.30"))
         registry.failure = "no such image"

@@ -1,4 +1,4 @@
-"""Which credentials of which secrets are tried for an image. Retold from pkg/credentialprovider keyring_test.go."""
+"""The credentials of secrets that are tried for an image. Adapted from pkg/credentialprovider keyring_test.go."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def user(name: str) -> dict[str, str]:
         ("docker.io", "busybox", True),
     ],
 )
-def test_places_and_images(place: str, image: str, matches: bool) -> None:
+def test_registries_and_images(place: str, image: str, matches: bool) -> None:
     assert users(image, secret("s", {place: user("me")})) == ["me"] * matches
 
 
-def test_the_more_specific_place_goes_first_and_all_that_match_are_tried() -> None:
+def test_the_more_specific_registry_is_first_and_all_matches_are_tried() -> None:
     one = secret("one", {"r.example": user("all"), "r.example/team": user("team")})
     two = secret("two", {"r.example": user("second")})
     assert users("r.example/team/app", one, two) == ["team", "all", "second"]
@@ -69,14 +69,14 @@ def test_an_auth_field_overrides_name_and_password() -> None:
     assert users("r.example/app", bare) == ["from"]
 
 
-def test_the_older_format_and_secrets_of_other_kinds() -> None:
+def test_the_older_format_and_secrets_of_other_types() -> None:
     assert users("r.example/app", secret("old", {"r.example": user("me")}, "dockercfg")) == ["me"]
     opaque = {**secret("s", {"r.example": user("me")}).to_json(), "type": "Opaque"}
     assert users("r.example/app", ApiObject.from_json(opaque)) == []
 
 
 @pytest.mark.parametrize("entry", [{"auth": "%%%"}, {"auth": base64.b64encode(b"no colon").decode()}])
-def test_what_cannot_be_read_stops_the_pull(entry: dict[str, str]) -> None:
+def test_an_unreadable_secret_stops_the_pull(entry: dict[str, str]) -> None:
     with pytest.raises(InvalidPullSecret):
         users("r.example/app", secret("s", {"r.example": entry}))
 

@@ -1,4 +1,4 @@
-"""The hash of a container: name and image, nothing else; in older kubelets all of it."""
+"""The hash of a container: name and image; in older kubelets all fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def test_only_name_and_image_count() -> None:
     assert hash_container(container(name="db")) != hash_container(container())
 
 
-def test_text_is_escaped_as_go_does() -> None:
+def test_text_is_escaped_as_in_go() -> None:
     assert hash_container(container(name="web-63ad", image='a<b>&"c')) == 100554020
 
 
-def test_the_whole_container_counts_in_v1_30() -> None:
+def test_all_fields_count_in_v1_30() -> None:
     """The value of upstream's TestHashContainer at v1.30.0."""
     rules = FeatureGates(profile="v1.30").rules
     command = ["/bin/sh", "-c", "echo abc"]

@@ -36,21 +36,21 @@ def test_a_pod_in_messages_and_paths() -> None:
     assert naming.container_log_path("web", 3) == "web/3.log"
 
 
-def test_the_legacy_link_is_cut_to_a_file_name() -> None:
+def test_the_legacy_link_is_truncated_to_a_file_name() -> None:
     assert naming.legacy_log_symlink(POD, "web", "abc") == "/var/log/containers/web-1_prod_web-abc.log"
     long = naming.legacy_log_symlink(POD, "web", "f" * 300)
     assert len(long.removeprefix("/var/log/containers/")) == 255
     assert long.endswith("f.log")
 
 
-def test_events_point_at_the_container() -> None:
+def test_events_refer_to_the_container() -> None:
     assert naming.container_field_path(POD, "web") == "spec.containers{web}"
     assert naming.container_field_path(POD, "setup") == "spec.initContainers{setup}"
     assert naming.container_field_path(POD, "debug") == "spec.ephemeralContainers{debug}"
     assert naming.container_field_path(POD, "pause") == "implicitly required container pause"
 
 
-def test_a_new_image_or_new_resources_start_a_fresh_back_off() -> None:
+def test_a_new_image_or_new_resources_start_a_new_back_off() -> None:
     key = naming.backoff_key(POD, WEB)
     assert naming.backoff_key(POD, WEB.changed(args=("-v",))) == key
     assert naming.backoff_key(POD, WEB.changed(image="nginx:1.28")) != key
@@ -58,10 +58,10 @@ def test_a_new_image_or_new_resources_start_a_fresh_back_off() -> None:
     assert naming.backoff_key(POD, larger) != key
 
 
-def test_quantities_are_printed_as_parsing_leaves_them() -> None:
+def test_quantities_are_printed_in_parsed_form() -> None:
     assert quantity_text("100m") == "{{100 -3} {<nil>} 100m DecimalSI}"
     assert quantity_text("1Gi") == "{{1073741824 0} {<nil>} 1Gi BinarySI}"
-    assert quantity_text("64Mi") == "{{67108864 0} {<nil>}  BinarySI}"  # 64 is a multiple of 8: the text is not kept
+    assert quantity_text("64Mi") == "{{67108864 0} {<nil>}  BinarySI}"  # a multiple of 8: the notation is not kept
     assert quantity_text("0.5") == "{{5 -1} {<nil>}  DecimalSI}"
     assert quantity_text("1000") == "{{1000 0} {<nil>}  DecimalSI}"
     assert quantity_text(0) == "{{0 0} {<nil>} 0 DecimalSI}"
@@ -72,7 +72,7 @@ def test_labels() -> None:
     assert "app" not in labels.new_container_labels(WEB, POD)
 
 
-def test_annotations_are_enough_to_stop_an_unknown_container() -> None:
+def test_annotations_are_sufficient_to_stop_an_unknown_container() -> None:
     annotations = labels.new_container_annotations(WEB, POD, 2)
     assert annotations["io.kubernetes.container.preStopHandler"] == (
         '{"httpGet":{"path":"/stop?a\\u0026b","port":"http"}}'
@@ -97,7 +97,7 @@ def test_go_json_is_compact_and_escapes_html() -> None:
     assert text == '{"b":"\\u003c\\u0026\\u003e\\u2028é","a":[1,true,null]}'
 
 
-def test_a_hook_that_opens_a_port_is_written_and_what_cannot_be_read_is_nothing() -> None:
+def test_a_hook_that_opens_a_port_is_written_and_an_invalid_one_is_ignored() -> None:
     hook = {"preStop": {"tcpSocket": {"port": 80, "host": "h"}}}
     container = Container.from_json({"name": "web", "lifecycle": hook})
     annotations = labels.new_container_annotations(container, POD, 0)

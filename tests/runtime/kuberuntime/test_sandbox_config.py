@@ -22,7 +22,7 @@ DNS = DNSConfig(("10.96.0.10",), ("cluster.local",), ("ndots:5",))
 
 
 class Helper:
-    """The part of the kubelet that is asked about sandboxes; of one range of ids, the first pod gets it."""
+    """Answers the questions of the kubelet about sandboxes; the first pod gets the only range of ids."""
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES, handlers: dict[str, bool] | None = None) -> None:
         self._handlers = {"": True} if handlers is None else handlers
@@ -112,7 +112,7 @@ SWITCHED_OFF = 'the feature gate "UserNamespacesSupport" is disabled: can\'t set
         ),
     ],
 )
-def test_user_namespaces_that_cannot_be(
+def test_impossible_user_namespaces(
     host_users: bool, gates: FeatureGates, handlers: dict[str, bool] | None, problem: str
 ) -> None:
     with pytest.raises(SandboxConfigError) as raised:
@@ -136,12 +136,12 @@ def test_generate_pod_sandbox_config() -> None:
     assert generate_pod_sandbox_config(pod("warned"), 0, helper())[1]
 
 
-def test_a_pod_on_the_hosts_network_has_no_host_name_of_its_own() -> None:
+def test_a_pod_on_the_hosts_network_has_no_own_host_name() -> None:
     config, _ = generate_pod_sandbox_config(pod(hostNetwork=True, setHostnameAsFQDN=True), 0, helper())
     assert config.hostname == ""
 
 
-def test_the_host_name_may_be_the_whole_name() -> None:
+def test_the_host_name_may_be_the_fqdn() -> None:
     config, _ = generate_pod_sandbox_config(pod(setHostnameAsFQDN=True), 0, helper())
     assert config.hostname == "p.sub.ns.svc.cluster.local"
     with pytest.raises(SandboxConfigError, match=r"\(64 characters is the max, 65 characters requested\)"):

@@ -66,7 +66,7 @@ def get(port: int, host: str = "127.0.0.1", scheme: str = "http") -> NodeRequest
     return NodeRequest(scheme, host, port, "/path?x=1", f"{scheme}://{host}:{port}/path?x=1", (("Accept", "*/*"),))
 
 
-def test_a_get_reaches_the_listener_and_its_answer_comes_back(node: PrivateNode) -> None:
+def test_a_get_reaches_the_listener_and_its_response_is_returned(node: PrivateNode) -> None:
     async def talk(network: RealNetwork, ports: Ports) -> None:
         asked: list[ShellRequest] = []
 
@@ -88,7 +88,7 @@ def test_a_get_reaches_the_listener_and_its_answer_comes_back(node: PrivateNode)
     talked(node, talk)
 
 
-def test_a_connection_that_asks_for_nothing_is_noticed(node: PrivateNode) -> None:
+def test_a_connection_without_a_request_is_noticed(node: PrivateNode) -> None:
     async def talk(network: RealNetwork, ports: Ports) -> None:
         noticed = []
         listener = ports.listen(Listener(81, on_connect=lambda: noticed.append(1)))
@@ -101,8 +101,8 @@ def test_a_connection_that_asks_for_nothing_is_noticed(node: PrivateNode) -> Non
 
 
 @pytest.mark.parametrize("is_real", [True, False])
-def test_health_checks_by_grpc_real_or_not(node: PrivateNode, is_real: bool) -> None:
-    """The same listeners, the same answers."""
+def test_grpc_health_checks_real_or_simulated(node: PrivateNode, is_real: bool) -> None:
+    """The same listeners with the same responses."""
 
     async def talk(real: RealNetwork, ports: Ports) -> None:
         clock = LoopClock()
@@ -131,10 +131,10 @@ def test_health_checks_by_grpc_real_or_not(node: PrivateNode, is_real: bool) -> 
 
 
 @pytest.mark.parametrize(("said", "error"), [(b"", ConnectTimeout), (b"\0\0\0\4\0\0\0\0\0", ResponseTimeout)])
-def test_a_silence_means_no_connection_or_no_answer(
+def test_silence_means_no_connection_or_no_response(
     node: PrivateNode, said: bytes, error: type[NetworkError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a server that is not ours: it may say that it speaks HTTP/2, and then no more."""
+    """An external server: it may announce HTTP/2, and then send nothing."""
     monkeypatch.setattr("kubesim.runtime.network.real_network.WALL_LIMIT_S", 1.0)
 
     async def talk(network: RealNetwork, ports: Ports) -> None:
@@ -156,7 +156,7 @@ def test_a_silence_means_no_connection_or_no_answer(
     talked(node, talk)
 
 
-def test_a_server_that_never_answers_takes_virtual_time_only(node: PrivateNode) -> None:
+def test_a_server_that_never_responds_takes_only_virtual_time(node: PrivateNode) -> None:
     async def talk(network: RealNetwork, ports: Ports) -> None:
         clock, watch = LoopClock(), Stopwatch()
         listener = ports.listen(Listener(82))
@@ -174,7 +174,7 @@ def test_a_hook_without_a_limit_waits_for_the_end_of_a_silent_server(node: Priva
         clock = LoopClock()
         listener = ports.listen(Listener(85))
         clock.call_at(clock.now() + 40 * SECOND, ports.close, listener)
-        clock.call_at(clock.now() + 41 * SECOND, lambda: None)  # time continues when the server is gone
+        clock.call_at(clock.now() + 41 * SECOND, lambda: None)  # time continues when the server has ended
         with pytest.raises(NetworkError, match="EOF"):
             await network.http_get(get(85), 0)
         assert 40 * SECOND <= clock.elapsed() <= 41 * SECOND
@@ -182,7 +182,7 @@ def test_a_hook_without_a_limit_waits_for_the_end_of_a_silent_server(node: Priva
     talked(node, talk)
 
 
-def test_where_nobody_is_the_kernel_or_the_timeout_says_so(node: PrivateNode) -> None:
+def test_without_a_listener_the_kernel_or_the_timeout_gives_the_error(node: PrivateNode) -> None:
     async def talk(network: RealNetwork, ports: Ports) -> None:
         clock = LoopClock()
         with pytest.raises(ConnectTimeout, match=r"dial tcp 10.0.9.9:80: i/o timeout"):
@@ -213,7 +213,7 @@ def test_ports_belong_to_their_namespace(node: PrivateNode) -> None:
     talked(node, talk)
 
 
-def test_anybody_in_the_node_can_connect(node: PrivateNode) -> None:
+def test_every_program_in_the_node_can_connect(node: PrivateNode) -> None:
     """A program that is not part of kubesim, in real time."""
 
     async def talk() -> str:
@@ -277,12 +277,12 @@ spec:
 def test_listeners_clients_and_bandwidth() -> None:
     result, sink = lived(PODS)
     ended = [record.text for record in sink.records if isinstance(record, Note) and "ended" in record.text]
-    assert "container once ended with exit code 0 (Completed)" in ended  # by the connection of its probe
+    assert "container once ended with exit code 0 (Completed)" in ended  # from the connection of its probe
     assert "container host ended with exit code 3 (Error)" in ended
     events = [record for record in sink.records if isinstance(record, EventRecorded) and record.reason == "Unhealthy"]
     assert {event.container for event in events} == {"wrong"}
     assert "Client.Timeout exceeded while awaiting headers" in events[0].message
     added = [record for record in sink.records if isinstance(record, CniExec) and record.command == "ADD"]
     made = [link["name"] for link in added[-1].result["interfaces"]]
-    assert any(name.startswith("bwp") for name in made)  # the queue that slows what comes out
+    assert any(name.startswith("bwp") for name in made)  # the queue that limits outgoing traffic
     assert lived(PODS)[0].trace_hash == result.trace_hash

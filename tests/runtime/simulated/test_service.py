@@ -1,4 +1,4 @@
-"""A runtime that goes away and comes back, seen through an agent's connection."""
+"""A runtime that stops and starts again, observed through an agent's connection."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stage() -> tuple[LoopClock, SlowRuntime, RuntimeService, RuntimeConnection]:
     return clock, runtime, service, service.connect()
 
 
-def test_a_call_under_way_is_cut_off_and_its_task_continues() -> None:
+def test_a_call_in_progress_is_interrupted_and_its_task_continues() -> None:
     async def main() -> str:
         clock, _, service, connection = stage()
         clock.call_at(clock.now() + 3 * SECOND, service.stop)
@@ -94,7 +94,7 @@ def test_stop_and_start_are_changes_of_the_runtime_itself_and_a_closed_connectio
     run_virtual(main)
 
 
-def test_a_runtime_that_hangs_keeps_listings_waiting_until_it_recovers() -> None:
+def test_a_hanging_runtime_blocks_listings_until_it_recovers() -> None:
     async def main() -> None:
         clock, _, service, connection = stage()
         service.hang()
@@ -128,7 +128,7 @@ CALLS: dict[str, tuple[Callable[[RuntimeConnection], Awaitable[Any]], int | None
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_that_is_not_answered_in_time_fails(name: str) -> None:
+def test_a_call_without_a_timely_response_fails(name: str) -> None:
     call, seconds = CALLS[name]
 
     async def main() -> None:
@@ -145,7 +145,7 @@ def test_a_call_that_is_not_answered_in_time_fails(name: str) -> None:
     run_virtual(main)
 
 
-def test_a_pull_may_take_as_long_as_it_takes() -> None:
+def test_a_pull_has_no_time_limit() -> None:
     async def main() -> str:
         _, _, service, _ = stage()
         return await service.connect(1 * SECOND).pull_image("a", None)  # type: ignore[arg-type]

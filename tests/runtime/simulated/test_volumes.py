@@ -1,4 +1,4 @@
-"""What containers see of the volumes that were set up on their node."""
+"""The volumes of a node as containers see them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def node(shared: SharedStorage | None = None) -> NodeVolumes:
     return NodeVolumes(lambda: 0, shared)
 
 
-def test_an_empty_dir_is_shared_by_its_pod_and_by_nobody_else() -> None:
+def test_an_empty_dir_is_shared_only_by_its_pod() -> None:
     machine = node()
     for uid in ("u", "other"):
         machine.set_up(uid, directory("v"), None)
@@ -53,7 +53,7 @@ def test_an_empty_dir_is_shared_by_its_pod_and_by_nobody_else() -> None:
     assert files(machine, mount("v", "/b")).names("/b") == []
 
 
-def test_files_are_replaced_all_at_once_and_seen_by_those_that_run() -> None:
+def test_files_are_replaced_atomically_and_running_containers_see_them() -> None:
     machine = node()
     assert not machine.set_up("u", directory("v", "configMap", read_only=True), {"a": "1", "b": "1"})
     seen = files(machine, mount("v", "/v"), mount("v", "/one", subPath="a"))
@@ -62,12 +62,12 @@ def test_files_are_replaced_all_at_once_and_seen_by_those_that_run() -> None:
     assert machine.set_up("u", directory("v", "configMap", read_only=True), {"a": "2", "c/d": "2"})
     assert (seen.read("/v/a"), seen.names("/v"), seen.read("/v/c/d")) == ("2", ["a", "c"], "2")
     assert opened.text == "1"
-    assert seen.read("/one") == "1"  # mounted by itself it stays as it was
+    assert seen.read("/one") == "1"  # a separate mount is unchanged
     with pytest.raises(FileFault, match="Read-only"):
         seen.create("/v/new", 0)
 
 
-def test_sub_paths_are_made_and_may_name_variables() -> None:
+def test_sub_paths_are_created_and_may_contain_variables() -> None:
     machine = node()
     machine.set_up("u", directory("v"), None)
     seen = files(machine, mount("v", "/logs", subPathExpr="logs/$(NAME)"), mount("v", "/all"), NAME="web-0")
@@ -75,7 +75,7 @@ def test_sub_paths_are_made_and_may_name_variables() -> None:
     assert seen.read("/all/logs/web-0/today") == "x"
 
 
-def test_host_paths_show_the_same_files_wherever_they_begin() -> None:
+def test_host_paths_with_different_starts_show_the_same_files() -> None:
     machine = node()
     machine.bind("u", directory("top", "hostPath"), "/data")
     machine.bind("other", directory("below", "hostPath"), "/data/below/")
@@ -96,7 +96,7 @@ def test_shared_storage_is_the_same_on_every_node() -> None:
     assert files(two, mount("v", "/v")).read("/v/file") == "x"
 
 
-def test_what_is_in_memory_is_lost_when_the_machine_is_switched_off() -> None:
+def test_memory_volumes_are_lost_when_the_machine_is_switched_off() -> None:
     machine = node()
     for name, in_memory in (("disk", False), ("memory", True)):
         machine.set_up("u", directory(name, in_memory=in_memory), None)

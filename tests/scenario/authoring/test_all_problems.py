@@ -89,7 +89,7 @@ def test_follow_up_errors_of_an_invalid_node_are_not_reported() -> None:
 def test_the_first_error_is_the_one_that_the_loader_reports() -> None:
     lines = FILE.splitlines(keepends=True)
     for place in PLACES[1:3]:
-        # Each mistake by itself, in a file that has no other.
+        # Each error in a separate file.
         number = int(place.partition(":")[0])
         alone = "".join([*lines[:2], "metadata: {name: bad}\n", "spec:\n", lines[number - 1]])
         with pytest.raises(InputError) as reported:

@@ -226,7 +226,7 @@ def test_fields_without_effect_are_reported() -> None:
     assert KubeletConfiguration(given).without_effect() == ["authentication", "hairpinMode"]
 
 
-# -- mistakes are reported of the place where they were created
+# -- errors have the position where they were made
 # ----------------------------------------------------------
 
 

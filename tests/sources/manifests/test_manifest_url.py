@@ -1,4 +1,4 @@
-"""What the answers of a url mean: pods, silence, and how often a failure is reported."""
+"""Responses of a url: their pods, no response, and how often a failure is reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_single_pod_or_a_list_of_them() -> None:
     assert names(reader().take(ok("kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec: {containers: []}"))) is None
 
 
-def test_the_same_text_again_says_nothing() -> None:
+def test_the_same_text_again_is_ignored() -> None:
     source = reader()
     source.take(ok(pod("a")))
     assert source.is_idle
@@ -55,7 +55,7 @@ def test_failures_are_reported_four_times_and_their_end_once() -> None:
     assert source.take(FetchError("no way")).note == "Failed to read pods from URL: no way"
 
 
-def test_a_failure_wants_nothing_changed_but_an_empty_answer_wants_nothing_at_all() -> None:
+def test_a_failure_keeps_the_pods_but_an_empty_response_removes_all() -> None:
     source = reader()
     assert source.take(UrlAnswer(404)).pods is None
     assert source.take(FetchError("no way")).pods is None
@@ -63,7 +63,7 @@ def test_a_failure_wants_nothing_changed_but_an_empty_answer_wants_nothing_at_al
     assert empty == Reading((), f"Failed to read pods from URL: zero-length data received from {URL}")
 
 
-def test_a_text_that_cannot_be_used_is_reported_once_and_then_counts_as_read() -> None:
+def test_an_invalid_text_is_reported_once_and_then_counts_as_read() -> None:
     source = reader()
     first = source.take(ok(pods("a", "")))
     assert first.pods is None
@@ -73,12 +73,12 @@ def test_a_text_that_cannot_be_used_is_reported_once_and_then_counts_as_read() -
     assert source.is_idle
 
 
-def test_what_is_neither_is_quoted() -> None:
+def test_other_content_is_quoted() -> None:
     note = reader().take(ok("<html>")).note
     assert "received '<html>', but couldn't parse as single (" in note
 
 
-def test_a_reader_is_idle_only_if_the_same_answer_changes_nothing() -> None:
+def test_a_reader_is_idle_only_if_the_same_response_changes_nothing() -> None:
     source = reader()
     for failures in range(6):
         assert source.is_idle == (failures > 3)

@@ -1,8 +1,6 @@
-"""The file source on a real directory: the kubelet's rules for it, heard through inotify, in virtual time.
-
-inotify tells a change as soon as it is created, and the virtual loop listens before it lets time pass; so what is
-written
-here is received at the same instant, and nothing waits on the wall.
+"""The file source with a real directory: the kubelet's rules, notified by inotify, in virtual time. inotify reports a
+change immediately, and the virtual loop reads before time advances; so a write is received at the same instant, and no
+test waits in real time.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class Stage:
         (self.path / file).write_text(manifest(name, image))
 
     async def reported(self) -> list[tuple[str, list[str]]]:
-        """What the sync loop would have received since the last time."""
+        """The updates that the sync loop would have received since the last call."""
         await self.clock.sleep(1000)
         updates: list[tuple[str, list[str]]] = []
         while (item := self.config.updates.try_receive()) is not None:
@@ -109,7 +107,7 @@ def test_a_rename_over_a_file_is_one_change(tmp_path: Path) -> None:
     on_stage(play, tmp_path)
 
 
-def test_a_file_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+def test_a_file_that_is_being_written_is_awaited(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
         await stage.reported()
@@ -130,7 +128,7 @@ def test_a_file_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
     on_stage(play, tmp_path)
 
 
-def test_what_cannot_be_used_is_named_and_the_others_count(tmp_path: Path) -> None:
+def test_an_unusable_file_is_named_and_the_others_count(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.write("good.yaml", "good")
         (tmp_path / "bad.yaml").write_text("kind: Pod\n")
@@ -140,7 +138,7 @@ def test_what_cannot_be_used_is_named_and_the_others_count(tmp_path: Path) -> No
         (tmp_path / "folder" / "inside.yaml").write_text(manifest("inside"))
         (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
         (tmp_path / "to-folder").symlink_to(tmp_path / "folder")
-        (tmp_path / "unreadable").symlink_to("/proc/self/mem")  # fails to be read even for root
+        (tmp_path / "unreadable").symlink_to("/proc/self/mem")  # cannot be read even by root
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "huge").write_bytes(b"#" * MAX_CONFIG_LENGTH)
         stage.source.start()
@@ -170,7 +168,7 @@ def test_a_link_to_a_file_is_that_file(tmp_path: Path) -> None:
         (stage.path / "a.yaml").symlink_to(tmp_path / "target")
         stage.source.start()
         assert await stage.reported() == [("ADD", ["a"])]
-        (tmp_path / "target").write_text(manifest("a", "a:2"))  # outside of what is watched
+        (tmp_path / "target").write_text(manifest("a", "a:2"))  # outside the watched directory
         assert await stage.reported() == []
         await stage.next_check()
         assert await stage.reported() == [("REMOVE", ["a"]), ("ADD", ["a"])]
@@ -180,13 +178,13 @@ def test_a_link_to_a_file_is_that_file(tmp_path: Path) -> None:
     on_stage(play, directory)
 
 
-def test_a_directory_that_comes_late_is_found_and_one_that_goes_wants_nothing(tmp_path: Path) -> None:
+def test_a_directory_created_later_is_found_and_a_removed_one_removes_its_pods(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
         assert await stage.reported() == [("ADD", [])], "nothing there is an answer too"
         assert stage.notes() == ["Unable to read config path DIR: path does not exist, ignoring"]
         directory.mkdir()
-        await stage.clock.sleep(SECOND)  # the watch looks for it once a second
+        await stage.clock.sleep(SECOND)  # the watch checks for it once a second
         stage.write("a.yaml", "a")
         assert await stage.reported() == [("ADD", ["a"])]
         (directory / "a.yaml").unlink()
@@ -212,7 +210,7 @@ def test_a_single_file_can_be_the_source(tmp_path: Path) -> None:
         assert await stage.reported() == [("ADD", ["a"])]
         file.with_name("new").write_text(manifest("a", "a:2"))
         file.with_name("new").rename(file)
-        # The old file goes with its name, and so does the pod: a new file of this name is found by the check.
+        # The old file is removed with its name, and so is the pod: the check finds a new file of this name.
         assert [update for update in await stage.reported() if update != ("ADD", ["a"])] == [("REMOVE", ["a"])] * 2
         await stage.next_check()
         assert await stage.reported() == [("ADD", ["a"])]
@@ -220,7 +218,7 @@ def test_a_single_file_can_be_the_source(tmp_path: Path) -> None:
     on_stage(play, tmp_path / "pod.yaml")
 
 
-def test_names_that_are_not_text_do_no_harm(tmp_path: Path) -> None:
+def test_names_that_are_not_text_are_harmless(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.yaml")).write_text(manifest("a"))
     (tmp_path / os.fsdecode(b"\xfe.yaml")).write_text("nothing")
 
@@ -232,7 +230,7 @@ def test_names_that_are_not_text_do_no_harm(tmp_path: Path) -> None:
     on_stage(play, tmp_path)
 
 
-def test_nothing_is_left_when_it_stops(tmp_path: Path) -> None:
+def test_a_stopped_source_leaves_nothing(tmp_path: Path) -> None:
     descriptors = len(os.listdir("/proc/self/fd"))
 
     async def main() -> None:
@@ -260,7 +258,7 @@ def test_nothing_is_left_when_it_stops(tmp_path: Path) -> None:
 
 
 def wanted(directory: Path) -> dict[str, str]:
-    """What the directory holds, read by itself: pod name -> uid."""
+    """The content of the directory, read directly: pod name -> uid."""
     found = {}
     for path in sorted(directory.iterdir()):
         if not path.name.startswith("."):
@@ -275,13 +273,13 @@ def empty(directory: Path) -> None:
 
 
 def held(config: PodConfig) -> dict[str, str]:
-    """What the mux holds for the source."""
+    """The pods of the source in the mux."""
     source = config._reported["file"]
     return {pod.metadata.name: pod.metadata.uid for pod in source.pods.values()}
 
 
 class Storm:
-    """Renames, truncations, deletions and writings, each with few names so that they meet."""
+    """Renames, truncations, deletions and writes, with few names so that they collide."""
 
     def __init__(self, directory: Path, seed: int) -> None:
         self._directory = directory
@@ -311,7 +309,7 @@ class Storm:
                 path.chmod(draw.choice((0o600, 0o644)))
 
 
-def test_after_a_storm_it_has_exactly_what_the_directory_holds(tmp_path: Path) -> None:
+def test_after_many_changes_the_source_has_exactly_the_content_of_the_directory(tmp_path: Path) -> None:
     async def play(stage: Stage) -> None:
         stage.source.start()
         storm = Storm(tmp_path, seed=7)
@@ -329,14 +327,14 @@ def test_after_a_storm_it_has_exactly_what_the_directory_holds(tmp_path: Path) -
     on_stage(play, tmp_path)
 
 
-def test_a_storm_that_overflows_the_queue_is_survived(tmp_path: Path) -> None:
+def test_many_changes_that_overflow_the_queue_are_handled(tmp_path: Path) -> None:
     limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 
     async def play(stage: Stage) -> None:
         stage.source.start()
         await stage.reported()
         a, b = tmp_path / "a", tmp_path / "b"
-        for _ in range(limit // 4 + 1):  # four events each; no two alike follow each other, or they count as one
+        for _ in range(limit // 4 + 1):  # four events each; consecutive ones differ, or they would be merged
             a.touch()
             a.rename(b)
             b.unlink()
@@ -351,8 +349,8 @@ def test_a_storm_that_overflows_the_queue_is_survived(tmp_path: Path) -> None:
     on_stage(play, tmp_path)
 
 
-def test_a_storm_in_real_time(tmp_path: Path) -> None:
-    """On an ordinary event loop, with another thread as the storm: the source hears while things change."""
+def test_many_concurrent_changes_in_real_time(tmp_path: Path) -> None:
+    """On an ordinary event loop, with another thread that changes files: the source is notified during the changes."""
 
     async def main() -> None:
         async with TaskSet() as tasks:

@@ -39,7 +39,7 @@ def play(scene: Callable[[LoopClock], Coroutine[Any, Any, Any]]) -> Any:
 
 
 def fetch(handler: Handler, path: str = "/", **options: Any) -> UrlAnswer | str:
-    """What comes of one question; an error as its text, with SERVER for the address."""
+    """The result of one request; an error as its text, with SERVER for the address."""
 
     async def scene(clock: LoopClock) -> UrlAnswer | str:
         context = options.pop("context", None)
@@ -53,14 +53,14 @@ def fetch(handler: Handler, path: str = "/", **options: Any) -> UrlAnswer | str:
     return answer
 
 
-def test_an_answer_with_its_status() -> None:
+def test_a_response_with_its_status() -> None:
     assert fetch(answering(lambda _: web.Response(text="hello"))) == UrlAnswer(200, b"hello", "OK")
     gone = fetch(answering(lambda _: web.Response(status=404, text="gone")))
     assert isinstance(gone, UrlAnswer)
     assert gone.status_line == "404 Not Found"
 
 
-def test_headers_are_sent_each_as_often_as_it_has_values() -> None:
+def test_headers_are_sent_once_for_each_value() -> None:
     def echo(request: web.Request) -> web.Response:
         return web.json_response([request.method, request.headers.getall("X-Token"), request.headers["User-Agent"]])
 
@@ -69,7 +69,7 @@ def test_headers_are_sent_each_as_often_as_it_has_values() -> None:
     assert json.loads(answer.body) == ["GET", ["one", "two"], "kubesim"]
 
 
-def test_redirects_are_followed_but_not_forever() -> None:
+def test_a_limited_number_of_redirects_is_followed() -> None:
     def hops(request: web.Request) -> web.Response:
         left = int(request.path[1:])
         if left == 0:
@@ -80,7 +80,7 @@ def test_redirects_are_followed_but_not_forever() -> None:
     assert fetch(answering(hops), "/10") == 'Get "SERVER/0": stopped after 10 redirects'
 
 
-def test_a_redirect_that_says_nowhere_is_an_answer_and_one_to_a_file_is_refused() -> None:
+def test_a_redirect_without_a_location_is_a_response_and_one_to_a_file_is_rejected() -> None:
     nowhere = fetch(answering(lambda _: web.Response(status=302)))
     assert isinstance(nowhere, UrlAnswer)
     assert nowhere.status_line == "302 Found"
@@ -88,7 +88,7 @@ def test_a_redirect_that_says_nowhere_is_an_answer_and_one_to_a_file_is_refused(
     assert fetch(to_file) == 'Get "file:///etc/passwd": unsupported protocol scheme "file"'
 
 
-def test_credentials_do_not_go_to_another_host() -> None:
+def test_credentials_are_not_sent_to_another_host() -> None:
     header = {"Authorization": ("Bearer x",), "Cookie": ("a=b",), "X-Token": ("y",)}
     assert header_for(header, "example.com", "example.com") == header
     assert header_for(header, "example.com", "sub.example.com") == header
@@ -116,12 +116,12 @@ def test_a_body_of_the_limit_is_too_long() -> None:
     assert len(longest.body) == size - 1
 
 
-def test_a_server_that_does_not_answer_is_given_up_by_the_wall_clock() -> None:
+def test_a_silent_server_times_out_on_the_wall_clock() -> None:
     answer = fetch(hang, timeout=20 * MILLISECOND)
     assert answer == 'Get "SERVER/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
 
 
-def test_a_body_that_does_not_end_is_given_up_too() -> None:
+def test_an_endless_body_is_aborted() -> None:
     async def trickle(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -135,7 +135,7 @@ def test_a_body_that_does_not_end_is_given_up_too() -> None:
     assert answer == late
 
 
-def test_a_body_that_is_cut_off() -> None:
+def test_a_truncated_body() -> None:
     async def cut(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "100"})
         await response.prepare(request)
@@ -147,7 +147,7 @@ def test_a_body_that_is_cut_off() -> None:
     assert fetch(cut) == "unexpected EOF"
 
 
-def test_nobody_there() -> None:
+def test_connection_refused() -> None:
     async def scene(clock: LoopClock) -> str:
         with serving(answering(lambda _: web.Response())) as address:
             pass
@@ -158,7 +158,7 @@ def test_nobody_there() -> None:
     assert play(scene) == 'Get "http://HOST": dial tcp HOST: connect: connection refused'
 
 
-def test_no_such_host_and_no_such_url() -> None:
+def test_an_unknown_host_and_an_invalid_url() -> None:
     async def scene(clock: LoopClock, url: str) -> str:
         with pytest.raises(FetchError) as failed:
             await RealUrl(url, clock).get()
@@ -193,11 +193,11 @@ def test_a_certificate_is_verified_with_the_given_authority() -> None:
     assert "certificate verify failed" in str(fetch_tls())
 
 
-def test_verifying_can_be_left_out() -> None:
+def test_verification_can_be_disabled() -> None:
     assert fetch_tls(insecure_skip_verify=True) == HELLO
 
 
-def test_the_name_in_the_certificate_counts() -> None:
+def test_the_name_in_the_certificate_is_checked() -> None:
     assert fetch_tls(ca_file=CA, server_name="manifests.example") == HELLO
     assert "mismatch" in str(fetch_tls(ca_file=CA, server_name="other.example"))
 
@@ -207,7 +207,7 @@ def test_a_client_certificate() -> None:
     assert isinstance(fetch_tls(ask_for_client=True, ca_file=CA), str)
 
 
-def test_files_that_hold_no_certificate() -> None:
+def test_files_without_a_certificate() -> None:
     with pytest.raises(UsageError, match=r"nowhere.pem: no certificates of authorities in it: no such file"):
         tls_context(Tls(ca_file="nowhere.pem"))
     with pytest.raises(UsageError, match=r"ca.pem: no certificate with its key in it"):
@@ -217,7 +217,7 @@ def test_files_that_hold_no_certificate() -> None:
 # -- as a source --------------------------------------------------------------------------------------------------
 
 
-def test_as_a_source_it_is_asked_again_and_again_and_leaves_nothing_behind() -> None:
+def test_as_a_source_it_is_polled_repeatedly_and_leaves_nothing() -> None:
     descriptors = len(os.listdir("/proc/self/fd"))
     answers = [pod("a"), pod("a"), pods("a", "b"), pods("b")]
     asked: list[int] = []
@@ -246,7 +246,7 @@ def test_as_a_source_it_is_asked_again_and_again_and_leaves_nothing_behind() -> 
     assert len(os.listdir("/proc/self/fd")) == descriptors
 
 
-def test_it_can_be_stopped_in_the_middle_of_an_exchange() -> None:
+def test_it_can_be_stopped_during_an_exchange() -> None:
     async def main() -> None:
         async with TaskSet() as tasks:
             clock = LoopClock()

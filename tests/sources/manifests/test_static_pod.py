@@ -1,4 +1,4 @@
-"""Manifests: what becomes a static pod, and what the source says about the others."""
+"""Manifests: valid ones become static pods, others are errors of the source."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_a_node_name_with_capitals_makes_every_static_pod_invalid() -> None:
     assert 'spec.nodeName: Invalid value: "N1"' in read(PLAIN, node="N1").error
 
 
-def test_a_toleration_that_ends_is_replaced_by_one_that_does_not() -> None:
+def test_a_toleration_with_an_end_is_replaced_by_one_without() -> None:
     text = with_spec("tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 5}]")
     [pod] = read(text).pods
     assert [t.to_json() for t in pod.spec.tolerations] == [{"effect": "NoExecute", "operator": "Exists"}]
     assert read(text, "url").pods[0].spec.tolerations[0].toleration_seconds == 5
 
 
-def test_the_uid_moves_with_content_path_and_node() -> None:
+def test_the_uid_depends_on_content_path_and_node() -> None:
     assert uid() == uid(PLAIN.replace("{name: web}", "{name: 'web'}")), "only what it says, not how it is written"
     assert (
         len({uid(), uid(PLAIN.replace("img", "img2")), uid(path="/m/b.yaml"), uid(node="n2"), uid(source="url")}) == 5
@@ -56,7 +56,7 @@ def test_the_uid_moves_with_content_path_and_node() -> None:
     assert uid(PLAIN.replace("{name: web}", "{name: web, uid: given}")) == "given"
 
 
-def test_each_version_computes_another_uid() -> None:
+def test_each_version_computes_a_different_uid() -> None:
     manifest = Manifest("file", "/m/a.yaml", "n1", PLAIN)
     uids = [read_manifest(manifest, FeatureGates(profile=profile)).pods[0].metadata.uid for profile in PROFILES]
     assert len(set(uids)) == len(PROFILES)
@@ -94,7 +94,7 @@ def test_fnv() -> None:
         ),
     ],
 )
-def test_what_is_not_a_pod(text: str, reason: str) -> None:
+def test_content_other_than_a_pod(text: str, reason: str) -> None:
     result = read(text)
     assert not result.parsed
     assert result.error == f"/m/a.yaml: couldn't parse as pod({reason}), please check config file"
@@ -113,11 +113,11 @@ def test_what_is_not_a_pod(text: str, reason: str) -> None:
         ("resourceClaims: [{name: r, resourceClaimName: x}]", "resourceclaims"),
     ],
 )
-def test_a_static_pod_needs_nothing_from_the_api(spec: str, resource: str) -> None:
+def test_a_static_pod_must_not_use_api_objects(spec: str, resource: str) -> None:
     assert read(with_spec(spec)).error == f"static pods may not reference {resource}"
 
 
-def test_of_projections_only_the_pods_own_fields_are_allowed() -> None:
+def test_projections_may_contain_only_fields_of_the_pod() -> None:
     own = "{downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}"
     bundle = "{clusterTrustBundle: {name: b, path: p}}"
     assert read(with_spec(f"volumes: [{{name: v, projected: {{sources: [{own}]}}}}]")).error == ""
@@ -125,12 +125,12 @@ def test_of_projections_only_the_pods_own_fields_are_allowed() -> None:
     assert refused.error == "static pods may not reference clustertrustbundles"
 
 
-def test_a_projection_of_nothing_is_unknown() -> None:
+def test_a_projection_without_a_source_is_unknown() -> None:
     text = with_spec("volumes: [{name: v, projected: {sources: [{}]}}, {name: w, csi: {driver: d.example}}]")
     assert read(text).error == 'unknown source for projected volume "v"'
 
 
-def test_before_the_gate_only_two_kinds_of_references_were_refused() -> None:
+def test_before_the_gate_only_two_kinds_of_references_were_rejected() -> None:
     off = FeatureGates({"PreventStaticPodAPIReferences": False})
 
     def error(spec: str) -> str:
@@ -142,7 +142,7 @@ def test_before_the_gate_only_two_kinds_of_references_were_refused() -> None:
     assert error(bundle) == "static pods may not use ClusterTrustBundle projected volume sources"
 
 
-def test_only_a_url_may_give_a_list() -> None:
+def test_only_a_url_may_contain_a_list() -> None:
     item = "{metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}"
     text = f"apiVersion: v1\nkind: PodList\nitems: [{item}, {item.replace('name: a', 'name: b')}]\n"
     result = read(text, "url")
@@ -152,7 +152,7 @@ def test_only_a_url_may_give_a_list() -> None:
     assert read("", "url").error == "zero-length data received from /m/a.yaml"
 
 
-def test_yaml_is_read_as_kubernetes_reads_it() -> None:
+def test_yaml_is_parsed_as_in_kubernetes() -> None:
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: web, unknown: field}\n"
         "spec:\n  hostNetwork: yes\n  terminationGracePeriodSeconds: 0x10\n  containers: &c\n"
@@ -166,8 +166,8 @@ def test_yaml_is_read_as_kubernetes_reads_it() -> None:
     assert "unknown" not in pod.to_json()["metadata"]
 
 
-def test_what_is_nested_too_deep_is_refused_wherever_it_is_read() -> None:
-    """At some depth the text can still be read, but what is made of it not."""
+def test_deep_nesting_is_rejected_by_every_reader() -> None:
+    """At some depths the text can be parsed, but not the object that it describes."""
 
     def nested(depth: int) -> str:
         fields = '{"a":' * depth + "1" + "}" * depth
@@ -185,6 +185,6 @@ def test_what_is_nested_too_deep_is_refused_wherever_it_is_read() -> None:
         assert any("yaml: exceeded max depth of 10000" in result.error for result in results)
 
 
-def test_negative_grace_becomes_one_second() -> None:
+def test_a_negative_grace_period_becomes_one_second() -> None:
     [pod] = read(with_spec("terminationGracePeriodSeconds: -5")).pods
     assert pod.spec.termination_grace_period_seconds == 1

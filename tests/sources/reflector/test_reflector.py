@@ -1,4 +1,4 @@
-"""What a reflector knows, what it asks for next, and how long it waits."""
+"""A reflector's state, its next request, and its waiting time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestEvents:
         assert versions(known) == {"a": "12"}
         assert known.version == "14"
 
-    def test_what_comes_twice_counts_once(self) -> None:
+    def test_a_repeated_event_counts_once(self) -> None:
         known = reflector()
         known.see(change("ADDED", "a", 11))
         assert known.see(change("ADDED", "a", 11)) is None
@@ -63,7 +63,7 @@ class TestEvents:
         assert known.see(change("DELETED", "a", 13)) is None
         assert (versions(known), known.version) == ({}, "13")
 
-    def test_what_comes_late_but_is_news_counts(self) -> None:
+    def test_a_late_event_with_news_counts(self) -> None:
         known = reflector(pod("a", 5), pod("b", 6))
         known.see(change("MODIFIED", "b", 14))
         late = change("MODIFIED", "a", 12)
@@ -73,26 +73,26 @@ class TestEvents:
         assert known.see(gone) == gone
         assert versions(known) == {"b": "14"}
 
-    def test_an_unknown_object_from_the_past_cannot_be_judged(self) -> None:
+    def test_an_unknown_old_object_is_ambiguous(self) -> None:
         known = reflector(pod("a", 5))
         known.see(change("DELETED", "a", 13))
         with pytest.raises(OutOfOrder, match="default/a in version 12 came after version 13"):
             known.see(change("MODIFIED", "a", 12))
         assert known.see(change("DELETED", "c", 12)) is None, "that it is gone is known"
 
-    def test_a_name_that_is_used_again(self) -> None:
+    def test_a_reused_name(self) -> None:
         known = reflector(pod("a", 5, "uid-1"))
         known.see(Change("ADDED", pod("a", 12, "uid-2")))
         assert known.see(Change("DELETED", pod("a", 11, "uid-1"))) is None
         assert known.objects["default", "a"].metadata.uid == "uid-2"
 
-    def test_a_bookmark_moves_on_and_never_back(self) -> None:
+    def test_a_bookmark_only_moves_the_version_forward(self) -> None:
         known = reflector()
         assert known.see(Bookmark("20", False)) is None
         known.see(Bookmark("15", False))
         assert known.version == "20"
 
-    def test_versions_that_are_not_numbers_are_taken_as_they_come(self) -> None:
+    def test_versions_that_are_not_numbers_are_accepted_in_order(self) -> None:
         known = reflector(version="x1")
         known.see(change("ADDED", "a", "x7"))
         known.see(change("MODIFIED", "a", "x3"))
@@ -102,14 +102,14 @@ class TestEvents:
 
 
 class TestInitialEvents:
-    def test_until_the_marker(self) -> None:
+    def test_updates_are_held_until_the_initial_list_ends(self) -> None:
         initial: InitialEvents[Pod] = InitialEvents()
         events = (change("ADDED", "a", 9), change("ADDED", "b", 3), Bookmark("9", False), change("DELETED", "b", 10))
         assert not any(initial.see(event) for event in events)
         assert initial.see(Bookmark("10", True))
         assert ([obj.metadata.name for obj in initial.objects], initial.version) == (["a"], "10")
 
-    def test_echoes_do_not_bring_anything_back(self) -> None:
+    def test_repeated_old_events_restore_nothing(self) -> None:
         initial: InitialEvents[Pod] = InitialEvents()
         for event in (
             change("ADDED", "a", 3),
@@ -123,14 +123,14 @@ class TestInitialEvents:
 
 
 class TestWhatToAskFor:
-    def test_the_first_list_may_be_any_later_ones_go_not_back(self) -> None:
+    def test_the_first_list_may_be_of_any_version_but_later_ones_not_older(self) -> None:
         known: Reflector[Pod] = Reflector()
         assert (known.list_version, known.stream_version) == ("0", "")
         known.replace((), "10")
         known.see(Bookmark("20", False))
         assert (known.list_version, known.stream_version) == ("20", "20")
 
-    def test_a_version_that_the_server_does_not_have_is_not_requested_again(self) -> None:
+    def test_an_unavailable_version_is_not_requested_again(self) -> None:
         known = reflector()
         assert known.version_is_unavailable()
         assert (known.list_version, known.stream_version) == ("", "")
@@ -165,10 +165,10 @@ class TestWhatIsNext:
             (ApiError(403, "Forbidden", ""), Next.RELIST),
         ],
     )
-    def test_after_a_refusal(self, error: Exception, expected: Next) -> None:
+    def test_after_a_rejection(self, error: Exception, expected: Next) -> None:
         assert after_refusal(error) is expected
 
-    def test_which_versions_are_not_to_be_had(self) -> None:
+    def test_unavailable_versions(self) -> None:
         too_large: dict[str, object] = {"causes": [{"reason": "ResourceVersionTooLarge"}]}
         assert is_unavailable(ApiError(410, "Expired", ""))
         assert is_unavailable(ApiError(410, "Gone", ""))
@@ -179,14 +179,14 @@ class TestWhatIsNext:
 
 
 class TestBackoff:
-    def test_doubles_up_to_half_a_minute_and_as_much_again_at_random(self) -> None:
+    def test_the_delay_doubles_up_to_half_a_minute_and_a_random_part_up_to_the_same_is_added(self) -> None:
         chance = random.Random(1)
         backoff = ReflectorBackoff(0, chance)
         base = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30]
         for expected in base:
             assert expected * SECOND <= backoff.delay(0) <= 2 * expected * SECOND
 
-    def test_starts_over_every_two_minutes(self) -> None:
+    def test_the_delay_starts_over_after_two_minutes(self) -> None:
         backoff = ReflectorBackoff(0, random.Random(1))
         for _ in range(8):
             backoff.delay(119 * SECOND)

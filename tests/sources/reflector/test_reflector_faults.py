@@ -1,4 +1,4 @@
-"""Whatever an API server does to its calls and streams, in the end the source knows exactly the pods that there are."""
+"""With any faults in an API server's calls and streams, in the end the source knows exactly the existing pods."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ pytestmark = LONG
 NAMES = ("a", "b", "c", "d", "e", "f")
 CALM = 180 * MINUTE  # each fault can take as long as a watch
 
-# What to do to which pod, and on which node if it is new.
+# The change, its pod, and the node of a new pod.
 Change = tuple[str, str, str]
 CHANGE = st.tuples(
     st.sampled_from(["create", "label", "ip", "mark", "remove", "again"]),
     st.sampled_from(NAMES),
     st.sampled_from([NODE, NODE, NODE, "other"]),
 )
-# Several at once, then a pause (ms): so the lines of a watch come in bundles.
+# Several at once, then a pause (ms): the lines of a watch arrive in groups.
 BURSTS = st.lists(
     st.tuples(st.lists(CHANGE, min_size=1, max_size=8), st.sampled_from([0, 1, 10, 500, 3_000, 40_000, 400_000])),
     min_size=6,
     max_size=20,
 )
 FAULTS = st.lists(st.builds(Fault, st.sampled_from(KINDS), st.integers(0, 8), st.integers(0, 300)), max_size=10)
-CUTS = st.sets(st.integers(0, 20), max_size=4)  # before which bursts all connections break
-# What from then on is wrong with every watch.
+CUTS = st.sets(st.integers(0, 20), max_size=4)  # before which groups all connections break
+# The fault of every later watch.
 FLAWS = st.builds(Fault, st.sampled_from(LASTING), st.integers(1, 8), st.integers(0, 20))
 
 
@@ -72,7 +72,7 @@ async def live(
     seed: int,
     before: Callable[[int], None] = lambda number: None,
 ) -> Follower:
-    """Play the changes while the source runs, then let things calm down."""
+    """Make the changes while the source runs, then wait until it is idle."""
     async with TaskSet() as tasks:
 
         async def play() -> Follower:
@@ -93,7 +93,7 @@ async def live(
         return found
 
 
-# Of every list that comes as a stream, a pod is reported only when the list is over: a plain list has to help.
+# No streamed list is complete, and a pod is reported only when its list is: a plain list has to help.
 ALWAYS_LATE = (
     [*[([("create", name, NODE) for name in NAMES], 0)] * 3, ([("remove", "c", NODE), ("again", "a", NODE)], 500)],
     [Fault("close", 1, 171), Fault("close", 4, 177), Fault("status", 1, 299)],

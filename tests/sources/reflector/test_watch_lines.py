@@ -1,4 +1,4 @@
-"""Bytes to events: however they are cut, whatever they are."""
+"""Bytes to events: with any chunks and any content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def line(type: str, object: Any) -> bytes:
 
 
 @given(st.lists(st.binary(min_size=1).map(lambda text: text.replace(b"\n", b".")), max_size=6), st.data())
-def test_lines_come_out_as_they_went_in_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+def test_lines_are_the_same_with_any_chunks(lines: list[bytes], data: st.DataObject) -> None:
     text = b"".join(item + b"\n" for item in lines)
     splitter, found = LineSplitter(), []
     while text:
@@ -41,13 +41,13 @@ def test_lines_come_out_as_they_went_in_however_they_are_cut(lines: list[bytes],
     assert splitter.rest() == b""
 
 
-def test_half_a_line_stays_behind() -> None:
+def test_an_incomplete_line_is_kept() -> None:
     splitter = LineSplitter()
     assert splitter.feed(b"one\ntw") == [b"one"]
     assert splitter.rest() == b"tw"
 
 
-def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch_lines, "MAX_LINE", 10)
     splitter = LineSplitter()
     splitter.feed(b"x" * 10)
@@ -83,7 +83,7 @@ METADATA = st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), METADATA, SPECS, STATUSES), max_size=6))
-def test_changes_are_read_one_after_the_other(events: list[tuple[str, Any, Any, Any]]) -> None:
+def test_changes_are_decoded_in_order(events: list[tuple[str, Any, Any, Any]]) -> None:
     decoder: WatchDecoder[Pod] = WatchDecoder(Pod, "Pod")
     for type, metadata, spec, status in events:
         pod = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
@@ -94,13 +94,13 @@ def test_changes_are_read_one_after_the_other(events: list[tuple[str, Any, Any, 
         assert event.object.to_json() == Pod.from_json(pod).to_json()
 
 
-def test_what_go_writes_as_null_is_absent() -> None:
+def test_gos_null_is_an_absent_field() -> None:
     event = DECODER.event(line("ADDED", {**POD, "spec": {"containers": None}}))
     assert isinstance(event, Change)
     assert event.object.spec.containers == ()
 
 
-def test_the_order_of_fields_does_not_matter() -> None:
+def test_the_order_of_fields_is_irrelevant() -> None:
     event = DECODER.event(json.dumps({"object": POD, "type": "ADDED"}).encode())
     assert isinstance(event, Change)
 
@@ -112,7 +112,7 @@ def test_bookmarks() -> None:
     assert DECODER.event(line("BOOKMARK", object)) == Bookmark("9", True)
 
 
-def test_an_error_is_raised() -> None:
+def test_an_error_event_is_raised() -> None:
     status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version: 1 (558)"}
     with pytest.raises(ApiError, match="too old resource version") as raised:
         DECODER.event(line("ERROR", status))
@@ -136,12 +136,12 @@ def test_an_error_is_raised() -> None:
         line("ADDED", POD)[:-5],
     ],
 )
-def test_anything_else_is_not_an_event(text: bytes) -> None:
+def test_other_values_are_not_events(text: bytes) -> None:
     with pytest.raises(Undecodable):
         DECODER.event(text)
 
 
-def test_a_list_leaves_out_what_cannot_be_read_and_names_it() -> None:
+def test_a_list_omits_unreadable_items_and_names_them() -> None:
     item = {key: value for key, value in POD.items() if key not in ("kind", "apiVersion")}
     bad = {"metadata": {"name": "bad", "namespace": "ns", "resourceVersion": "1"}, "spec": {"containers": 7}}
     body = {"kind": "PodList", "metadata": {"resourceVersion": "8", "continue": "t"}, "items": [item, bad, None]}
@@ -155,12 +155,12 @@ def test_a_list_leaves_out_what_cannot_be_read_and_names_it() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"null", b'{"items":[]}', b'{"metadata":[],"items":[]}', b'{"metadata":{"resour']
 )
-def test_a_list_that_is_none(body: bytes) -> None:
+def test_an_invalid_list(body: bytes) -> None:
     with pytest.raises(Undecodable):
         DECODER.page(body)
 
 
-def test_a_refusal_speaks_for_itself() -> None:
+def test_a_rejection_has_its_own_message() -> None:
     status = {"kind": "Status", "reason": "Forbidden", "message": "pods is forbidden", "details": {"kind": "pods"}}
     error = refusal(403, json.dumps(status).encode())
     assert (error.code, error.reason, error.message) == (403, "Forbidden", "pods is forbidden")
@@ -178,6 +178,6 @@ def test_a_refusal_speaks_for_itself() -> None:
         ("spec", {"containers": [{"name": "c", "resources": {"limits": {"cpu": "lots"}}}]}, "quantities must match"),
     ],
 )
-def test_a_server_is_not_trusted_with_scalars(field: str, value: Any, problem: str) -> None:
+def test_scalars_from_a_server_are_checked(field: str, value: Any, problem: str) -> None:
     with pytest.raises(Undecodable, match=problem):
         DECODER.event(line("ADDED", {**POD, field: value}))

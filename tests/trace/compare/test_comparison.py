@@ -1,4 +1,4 @@
-"""Two traces: where they differ first, which pods are the same, what becomes of each."""
+"""Two traces: their first difference, which pods are the same, and the result of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_equal_traces_are_the_same() -> None:
     assert compared.changed_pods == []
 
 
-def test_what_comes_from_outside_does_not_count() -> None:
+def test_values_from_outside_are_ignored() -> None:
     first = numbered(CniExec(plugin="bridge", command="ADD", result={"mac": "1"}, took=5))
     second = numbered(CniExec(plugin="bridge", command="ADD", result={"mac": "2"}, took=6))
     assert compare(first, second).is_same
@@ -54,7 +54,7 @@ def test_a_time_alone_is_a_difference() -> None:
     assert differing_fields(compared.first.left, compared.first.right) == [("t", 0.000005, 0.000007)]
 
 
-def test_a_record_that_one_side_has_in_addition_is_named_and_not_its_neighbour() -> None:
+def test_an_additional_record_is_named_instead_of_the_one_next_to_it() -> None:
     first = numbered(call(1, "RunPodSandbox"), call(4, "StartContainer"))
     second = numbered(call(1, "RunPodSandbox"), event(3, "Killing"), call(4, "StartContainer"))
     compared = compare(first, second)
@@ -63,8 +63,8 @@ def test_a_record_that_one_side_has_in_addition_is_named_and_not_its_neighbour()
     assert compared.first.is_extra == (False, True)
 
 
-def test_of_several_pods_the_one_that_differs_first_counts() -> None:
-    """Records of other pods lie between: numbers alone say nothing."""
+def test_the_pod_with_the_earliest_difference_is_first() -> None:
+    """Records of other pods are between them, so numbers alone prove nothing."""
     first = numbered(call(1, "A", "d/one"), call(2, "B", "d/two"), call(9, "C", "d/one"), call(9, "D", "d/two"))
     second = numbered(call(1, "A", "d/one"), call(2, "B", "d/two"), call(8, "E", "d/two"), call(9, "X", "d/one"))
     compared = compare(first, second)
@@ -72,14 +72,14 @@ def test_of_several_pods_the_one_that_differs_first_counts() -> None:
     assert (compared.first.moment, compared.first.pod) == ((8, 3), "d/two")
 
 
-def test_a_trace_that_ends_early_differs_where_it_ends() -> None:
+def test_a_trace_that_ends_early_differs_at_its_end() -> None:
     compared = compare(numbered(call(1, "A")), numbered(call(1, "A"), call(2, "B")))
     assert compared.first is not None
     assert compared.first.left is None
     assert compared.first.moment == (2, 2)
 
 
-def test_another_order_of_pods_in_an_instant_is_a_difference() -> None:
+def test_a_different_order_of_pods_at_one_instant_is_a_difference() -> None:
     first = numbered(call(1, "A", "d/one"), call(1, "A", "d/two"))
     second = numbered(call(1, "A", "d/two"), call(1, "A", "d/one"))
     compared = compare(first, second)
@@ -87,12 +87,12 @@ def test_another_order_of_pods_in_an_instant_is_a_difference() -> None:
     assert compared.first.moment == (1, 1)
 
 
-def test_causes_lead_back_to_the_beginning() -> None:
+def test_causes_lead_to_the_first_record() -> None:
     first = numbered(Note(text="x"), SyncBegin(pod="d/web", cause=1), Note(text="other"), call(3, "A", cause=2))
     assert causes(first, first[3]) == [first[1], first[0]]
 
 
-def test_fields_that_differ_are_named_down_to_the_value() -> None:
+def test_differing_fields_are_named_down_to_the_value() -> None:
     fields = differing_fields(status(1, "Running", 0), status(1, "Running", 2))
     assert fields == [("summary.containers.main.restartCount", 0, 2)]
     assert differing_fields(Note(text="x"), call(1, "A")) == []
@@ -101,20 +101,20 @@ def test_fields_that_differ_are_named_down_to_the_value() -> None:
 # -- another seed -----------------------------------------------------------------------------------------------
 
 
-def test_of_another_seed_times_ids_and_addresses_do_not_count() -> None:
+def test_with_another_seed_times_ids_and_addresses_are_ignored() -> None:
     first = numbered(event(1, "Pulled", "pulled in 2.5s from 10.0.0.1"), call(3, "StartContainer", args={"id": "1"}))
     second = numbered(event(4, "Pulled", "pulled in 1m3s from 10.0.0.2"), call(9, "StartContainer", args={"id": "2"}))
     assert not compare(first, second).is_same
     assert compare(first, second, is_exact=False).is_same
 
 
-def test_of_another_seed_the_order_of_a_status_and_a_call_does_not_count() -> None:
+def test_with_another_seed_the_order_of_a_status_and_a_call_is_ignored() -> None:
     first = numbered(call(1, "A"), status(2, "Running"), call(3, "B"))
     second = numbered(call(1, "A"), call(2, "B"), status(3, "Running"))
     assert compare(first, second, is_exact=False).is_same
 
 
-def test_of_another_seed_one_more_restart_is_a_difference() -> None:
+def test_with_another_seed_one_more_restart_is_a_difference() -> None:
     first = numbered(status(1, "Running", 0), status(9, "Running", 1))
     second = numbered(status(2, "Running", 0), status(8, "Running", 1), status(9, "Running", 2))
     compared = compare(first, second, is_exact=False)
@@ -128,7 +128,7 @@ def test_without_seeds_the_uid_of_the_first_pod_shows_whether_times_count() -> N
     assert compare(first, numbered(call(2, "A", uid="1"))).is_exact
 
 
-def test_pods_with_drawn_names_are_paired_in_their_order() -> None:
+def test_pods_with_random_names_are_paired_in_order() -> None:
     left = ["d/web-abc-x1", "d/web-abc-x2", "d/db-0", "d/alone"]
     right = ["d/web-abc-y1", "d/db-0", "d/web-abc-y2", "d/other"]
     assert paired_pods(left, right) == {
@@ -138,7 +138,7 @@ def test_pods_with_drawn_names_are_paired_in_their_order() -> None:
     }
 
 
-def test_of_another_seed_a_drawn_name_in_a_message_does_not_count() -> None:
+def test_with_another_seed_a_random_name_in_a_message_is_ignored() -> None:
     first = numbered(event(1, "Created", "created web-abc-x1", "d/web-abc-x1"))
     second = numbered(event(1, "Created", "created web-abc-y1", "d/web-abc-y1"))
     assert compare(first, second, is_exact=False).is_same
@@ -147,7 +147,7 @@ def test_of_another_seed_a_drawn_name_in_a_message_does_not_count() -> None:
 # -- what follows -----------------------------------------------------------------------------------------------
 
 
-def test_the_life_of_a_pod_in_a_few_facts() -> None:
+def test_the_lifecycle_of_a_pod_in_a_few_facts() -> None:
     gone = ApiWrite(t=9, pod="default/web", resource="pods", verb="delete", by="kubelet")
     asked = ApiWrite(t=5, pod="default/web", resource="pods", verb="delete", by="user")
     story = [status(2, "Running", 0, ready=True), status(4, "Running", 3, ready=True), event(4, "Killing"), asked,
@@ -157,7 +157,7 @@ def test_the_life_of_a_pod_in_a_few_facts() -> None:
     assert life.events == {"Killing": 1}
 
 
-def test_only_pods_that_differ_are_changed_and_sums_are_of_all() -> None:
+def test_only_differing_pods_are_changed_and_sums_are_of_all() -> None:
     first = numbered(status(1, "Running", 0, pod="d/a"), status(1, "Running", 0, pod="d/b"))
     second = numbered(
         status(1, "Running", 0, pod="d/a"), status(1, "Running", 2, pod="d/b"), event(2, "Killing", pod="d/b")
@@ -168,13 +168,13 @@ def test_only_pods_that_differ_are_changed_and_sums_are_of_all() -> None:
     assert compared.events() == {"Killing": (0, 1)}
 
 
-def test_pods_that_differ_in_times_alone_come_last() -> None:
+def test_pods_that_differ_only_in_times_are_last() -> None:
     first = numbered(status(1, "Running", ready=True, pod="d/a"), status(1, "Running", pod="d/b"))
     second = numbered(status(2, "Running", ready=True, pod="d/a"), status(1, "Running", 2, pod="d/b"))
     changed = compare(first, second).changed_pods
     assert [(pair.name, pair.differs(with_times=False)) for pair in changed] == [("d/b", True), ("d/a", False)]
 
 
-def test_a_pod_that_is_only_on_one_side_is_changed() -> None:
+def test_a_pod_on_one_side_only_is_changed() -> None:
     compared = compare(numbered(call(1, "A", "d/a")), numbered(call(1, "A", "d/a"), call(2, "A", "d/b")))
     assert [(pair.name, pair.left) for pair in compared.changed_pods] == [("d/b", None)]

@@ -1,4 +1,4 @@
-"""Saved traces: read as they were written, and refused with one line if they were not."""
+"""Saved traces: a round trip, and one-line errors for invalid files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NOTE = '{"seq": 1, "t": 0.000000, "kind": "note", "text": "x"}'
 
 
 @pytest.mark.parametrize("scenario", ["crashloop", "probes", "workloads/rollback"])
-def test_what_was_written_is_read(scenario: str) -> None:
-    """Also when it is written again: nothing is lost on the way."""
+def test_a_written_trace_is_read(scenario: str) -> None:
+    """Also when it is written again: nothing is lost."""
     written = [record_line(record) for record in records(scenario)]
     assert [record_line(record) for record in read_trace(written, "saved")] == written
 
@@ -64,7 +64,7 @@ def test_a_damaged_or_foreign_file_is_one_line(text: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize("summary", [{"containers": 5}, {"containers": {"main": {}}}, {"conditions": ["Ready"]}])
-def test_a_status_that_is_none_is_refused(summary: dict[str, object]) -> None:
+def test_an_invalid_status_is_rejected(summary: dict[str, object]) -> None:
     written = {"seq": 1, "t": 0, "kind": "api.write", "pod": "a/b", "resource": "pods/status", "by": "kubelet"}
     with pytest.raises(InputError, match=r"does not fit a record of kind api\.write"):
         read_trace([json.dumps({**written, "summary": summary})], "a.jsonl")

@@ -1,4 +1,4 @@
-"""Which lines of the kubelet a record becomes."""
+"""The kubelet's log lines for a record."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_probes() -> None:
         ("the pod must terminate: it is running, but no source lists it", "Pod is orphaned and must be torn down"),
     ],
 )
-def test_a_worker_says_why_it_ends_a_pod(why: str, message: str) -> None:
+def test_a_worker_has_the_reason_why_it_ends_a_pod(why: str, message: str) -> None:
     _, v, said, pairs = one(r.WorkerState(pod="default/web", uid="u1", state="terminating", why=why))
     assert (v, said, pairs) == (4, message, WEB)
 

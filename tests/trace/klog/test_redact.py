@@ -56,7 +56,7 @@ def test_texts(text: str, shown: str) -> None:
     assert Redaction(["hunter2!", "12", ""]).text(text) == shown
 
 
-def test_every_value_of_a_line_is_searched_but_names_of_objects() -> None:
+def test_every_value_of_a_line_is_searched_except_names_of_objects() -> None:
     line = info("a/b.go:1", 2, "m", pod=Ref("default/open"), err="open", deep={"a": ["open", 1]}, pods=(Ref("open"),))
     shown = Redaction(["open"]).line(line)
     assert shown.pairs == {

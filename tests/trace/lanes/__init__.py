@@ -1,1 +1,1 @@
-"""The life of each pod as bands."""
+"""The lifecycle of each pod as bands."""

@@ -1,4 +1,4 @@
-"""The life of each pod as bands: what was shown, from when to when."""
+"""The lifecycle of each pod as bands: each state with its start and end."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_all_bands_end_when_the_kubelet_deletes_the_pod() -> None:
     assert [band.end for lane in pod.lanes for band in lane.bands] == [7]
 
 
-def test_the_verdict_of_a_probe_is_lost_with_the_kubelet() -> None:
+def test_the_result_of_a_probe_is_lost_with_the_kubelet() -> None:
     probe = r.ProbeOutcome(t=1, seq=2, pod="default/web", node="n", container="c", probe="readiness", result="success")
     killed = r.Note(t=3, seq=3, node="n", text="the kubelet is killed")
     [pod] = pod_lanes([status(0, 1, "Running"), probe, killed], 9)
@@ -70,7 +70,7 @@ def test_the_state_of_a_container_has_a_text_and_a_tone(state: dict[str, Any], b
     assert container_band(state) == band
 
 
-def test_ticks_are_at_round_times_and_few() -> None:
+def test_there_are_few_ticks_and_they_are_at_round_times() -> None:
     assert ticks(300 * SECOND)[:3] == [(0, "0s"), (30 * SECOND, "30s"), (60 * SECOND, "1m")]
     assert ticks(3 * 3600 * SECOND)[-1] == (3 * 3600 * SECOND, "3h")
     for end in (1, 999, 12_345, 7 * SECOND, 86_400 * SECOND, 40 * 86_400 * SECOND):

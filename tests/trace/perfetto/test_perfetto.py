@@ -1,4 +1,4 @@
-"""`-o perfetto`: parsed back with Perfetto's own messages, the slices are those of the trace."""
+"""`-o perfetto`: parsed with Perfetto's own messages, the slices are those of the trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def packets(data: bytes) -> Any:
 
 
 def tracks(data: bytes) -> dict[int, tuple[str, ...]]:
-    """The names of each track and of those above it."""
+    """The names of each track and of its parents."""
     paths: dict[int, tuple[str, ...]] = {}
     for packet in packets(data):
         if packet.HasField("track_descriptor"):
@@ -44,7 +44,7 @@ def events(data: bytes) -> list[tuple[int, Any]]:
 
 
 def spans(data: bytes) -> list[tuple[tuple[str, ...], str, int, int]]:
-    """Track, name, begin and end in nanoseconds. Slices of a track must nest, or they do not come out."""
+    """Track, name, begin and end in nanoseconds. Slices of a track must nest, or Perfetto does not show them."""
     paths, stacks = tracks(data), defaultdict[int, list[tuple[str, int]]](list)
     found = []
     for moment, event in events(data):
@@ -91,7 +91,7 @@ def test_every_sync_and_every_call_of_the_trace_is_a_slice(
             expected.append((begin["call"], nanoseconds(begin), nanoseconds(record)))
     assert expected
     assert set(expected) <= {(name, begin, end) for _, name, begin, end in found}
-    assert len(found) == begun + len(calls)  # also those that never ended
+    assert len(found) == begun + len(calls)  # including those that never ended
 
 
 def test_a_node_is_a_process_with_a_track_for_each_pod_and_calls_below_it(
@@ -123,7 +123,7 @@ def test_a_slice_has_the_reason_and_the_upstream_function(capsysbinary: pytest.C
     assert (_annotation(event, "why"), _annotation(event, "ref")) == (sync["why"], sync["ref"])
 
 
-def test_calls_that_overlap_stand_in_lanes_and_what_never_ended_ends_with_the_trace() -> None:
+def test_overlapping_calls_are_in_separate_lanes_and_unfinished_ones_end_with_the_trace() -> None:
     sink = TrackSink()
     for record in (
         r.CriCall(seq=1, t=10, node="n", pod="default/a", call="StopContainer", container="one"),
@@ -156,7 +156,7 @@ def test_values_of_all_types_are_annotations() -> None:
     assert values["map"].dict_entries[0].string_value == "?"
 
 
-def test_two_runs_do_not_fit_into_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_runs_cannot_share_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(SCENARIOS / f"{name}.yaml") for name in STORIES[:2]]
     assert main(["run", *files, "-o", "perfetto"]) == 2
     assert "-o perfetto is one picture of one run: give one scenario" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Pictures of a run: SVG that any reader of XML takes, and diagrams that Mermaid's own parser takes."""
+"""Pictures of a run: SVG that any XML parser accepts, and diagrams that Mermaid's own parser accepts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def texts(svg: str) -> list[str]:
     return [str(each.text) for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_the_timeline_has_what_controllers_write(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_timeline_has_the_writes_of_controllers(capsys: pytest.CaptureFixture[str]) -> None:
     found = texts(printed(capsys, str(SCENARIOS / "workloads" / "node-lost.yaml"), "-o", "svg"))
     assert "False" in found  # Ready, when the node is lost
 
 
-def test_the_picture_of_a_run_names_its_pod_its_containers_and_what_they_went_through(
+def test_the_picture_of_a_run_has_its_pod_its_containers_and_their_states(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = texts(printed(capsys, str(SCENARIOS / "crashloop.yaml"), "-o", "svg"))
@@ -50,7 +50,7 @@ def test_the_picture_has_colours_for_light_and_dark(capsys: pytest.CaptureFixtur
     assert "<script" not in svg
 
 
-def test_one_picture_shows_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_has_exactly_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(SCENARIOS / f"{name}.yaml") for name in ("hello-pod", "crashloop")]
     assert main(["run", *files, "-o", "svg"]) == 2
     assert "-o svg is one picture of one run" in capsys.readouterr().err
@@ -78,22 +78,22 @@ def test_hostile_text_is_text_in_the_picture() -> None:
 
 
 @pytest.mark.parametrize("name", ["crashloop", "probes", "graceful-delete", "init-containers", "static-pod"])
-def test_mermaid_reads_the_sequence_diagram_of_each_pod(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mermaid_parses_the_sequence_diagram_of_each_pod(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     markdown = printed(capsys, str(SCENARIOS / f"{name}.yaml"), "-o", "mermaid")
     assert parsed_mermaid(markdown) == ["sequence"] * markdown.count("## Pod ")
     assert "worker->>runtime: RunPodSandbox" in markdown
 
 
-def test_mermaid_reads_hostile_text_as_text() -> None:
+def test_mermaid_parses_hostile_text_as_text() -> None:
     sink = SequenceSink()
     sink.record(r.EventRecorded(pod=HOSTILE, type="Warning", reason="Bad", message=HOSTILE))
     sink.record(r.Note(pod=HOSTILE, text=HOSTILE))
     [diagram] = sink.diagrams().values()
     assert parsed_mermaid("\n".join(block(diagram))) == ["sequence"]
-    assert len(diagram) == 6  # a line break in a text makes no line
+    assert len(diagram) == 6  # a line break in a text does not create a line
 
 
-def test_a_diagram_that_mermaid_would_refuse_is_cut_and_says_so() -> None:
+def test_a_diagram_too_large_for_mermaid_is_truncated_with_a_note() -> None:
     sink = SequenceSink()
     for _ in range(MOST_LINES + 7):
         sink.record(r.EventRecorded(pod="default/web", type="Warning", reason="Bad", message="x" * 500))
@@ -103,7 +103,7 @@ def test_a_diagram_that_mermaid_would_refuse_is_cut_and_says_so() -> None:
     assert parsed_mermaid(markdown) == ["sequence"]
 
 
-def test_a_long_text_is_cut() -> None:
+def test_a_long_text_is_truncated() -> None:
     assert words("x" * 500, 10) == "x" * 9 + "#8230;"
     assert words(" \n") == "-"
 
@@ -111,7 +111,7 @@ def test_a_long_text_is_cut() -> None:
 # -- the pod workers' state machine ---------------------------------------------------------------------------------
 
 
-def test_the_state_machine_is_found_by_asking_it() -> None:
+def test_the_state_machine_is_found_by_calling_it() -> None:
     found = transitions()
     assert Transition("terminating", "SyncTerminatingPod succeeded", "terminated") in found
     assert Transition("terminated", "SyncTerminatedPod succeeded", "finished") in found
@@ -121,14 +121,14 @@ def test_the_state_machine_is_found_by_asking_it() -> None:
         assert order.index(each.next, 1) > order.index(each.state)
 
 
-def test_mermaid_reads_the_state_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mermaid_parses_the_state_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--pod-workers"]) == 0
     out = capsys.readouterr().out
     assert out == "\n".join(block(mermaid())) + "\n"
     assert parsed_mermaid(out) == ["stateDiagram"]
 
 
-def test_the_state_machine_is_about_all_pods(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_machine_covers_all_pods(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--pod-workers", "web"]) == 2
     assert "leave POD and FILE out" in capsys.readouterr().err
     assert main(["explain"]) == 2

@@ -1,1 +1,1 @@
-"""The report: its data, its page, and what a browser shows of it."""
+"""The report: its data, its page, and the page in a browser."""

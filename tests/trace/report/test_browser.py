@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens, scrubs, filters, finds, follows links, prints, shows what kubectl shows."""
+"""The report in a real browser: opening, scrubbing, filters, search, links, printing, and kubectl's output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def tab(browser: Chromium) -> Iterator[BrowserPage]:
-    """Whatever a test does, the console stays without an error and nothing is asked of the network."""
+    """In every test the console has no error and the page makes no request."""
     made = browser.page()
     yield made
     assert made.problems() == []
@@ -48,7 +48,7 @@ def report(folder: Path, name: str) -> Path:
 
 
 def chosen(tab: BrowserPage) -> int:
-    """The number of the record that is shown."""
+    """The number of the shown record."""
     found = re.search(r"record (\d+) of", tab.text("#moment"))
     assert found is not None
     return int(found[1])
@@ -65,7 +65,7 @@ def cells(tab: BrowserPage, selector: str) -> list[list[str]]:
 
 
 def columns(text: str) -> list[list[str]]:
-    """The cells of a table that kubectl printed; each column begins under its name."""
+    """The cells of a table printed by kubectl; each column starts under its name."""
     lines = text.rstrip("\n").split("\n")
     begins = [found.start() for found in re.finditer(r"\S+(?: \S+)*", lines[0])]
     ends = [*begins[1:], None]
@@ -85,7 +85,7 @@ def columns(text: str) -> list[list[str]]:
         ("job", ["2s", "20s"]),
     ],
 )
-def test_it_shows_what_kubectl_prints_at_a_moment(
+def test_it_shows_what_kubectl_prints_at_a_given_time(
     name: str, moments: list[str], tab: BrowserPage, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = report(folder, name)
@@ -122,7 +122,7 @@ def test_keys_and_the_scrubber_step_forward_and_back_through_every_record(tab: B
     assert "kuberuntime_manager.go computePodActions" in tab.text("#a-panel code")
 
 
-def test_the_list_has_the_keys_of_a_list(tab: BrowserPage, folder: Path) -> None:
+def test_the_list_has_the_usual_keys_of_a_list(tab: BrowserPage, folder: Path) -> None:
     tab.open(report(folder, "crashloop"))
     tab.value("document.querySelector('.list').focus()")
     for key, record in (("ArrowDown", 2), ("ArrowDown", 3), ("ArrowUp", 2), ("ArrowRight", 3)):
@@ -151,7 +151,7 @@ def test_a_record_shows_the_state_before_and_after_it_and_its_causes(tab: Browse
 # -- finding --------------------------------------------------------------------------------------------------------
 
 
-def test_a_search_finds_and_walks_through_its_matches(tab: BrowserPage, folder: Path) -> None:
+def test_a_search_finds_its_matches_and_steps_through_them(tab: BrowserPage, folder: Path) -> None:
     tab.open(report(folder, "crashloop"))
     tab.press("/")
     tab.call("Input.insertText", text="kind:event backoff")
@@ -181,7 +181,7 @@ def test_filters_limit_lanes_and_records(tab: BrowserPage, folder: Path) -> None
     assert all(row.startswith("sick") for row in rows)
 
 
-def test_a_link_leads_to_its_moment_pod_and_tab_and_a_bad_one_to_the_beginning(tab: BrowserPage, folder: Path) -> None:
+def test_a_link_opens_its_time_pod_and_tab_and_an_invalid_one_the_start(tab: BrowserPage, folder: Path) -> None:
     path = report(folder, "probes")
     tab.open(path, "#t=42.1&pod=sick&tab=logs")
     assert tab.text("#moment").startswith("42.100s")
@@ -210,7 +210,7 @@ def test_a_run_without_records_shows_its_cluster(tab: BrowserPage, folder: Path)
 # -- two runs -------------------------------------------------------------------------------------------------------
 
 
-def test_two_runs_stand_side_by_side_at_their_first_difference(tab: BrowserPage, folder: Path) -> None:
+def test_two_runs_are_shown_next_to_each_other_at_their_first_difference(tab: BrowserPage, folder: Path) -> None:
     path = folder / "diff.html"
     flags = ["--profile", "v1.30", "--profile", "v1.36", "--report", str(path)]
     assert main(["diff", *flags, str(SCENARIOS / "crashloop.yaml")]) == 1
@@ -225,7 +225,7 @@ def test_two_runs_stand_side_by_side_at_their_first_difference(tab: BrowserPage,
     assert accessible(tab) == []
 
 
-def test_two_runs_share_one_time(tab: BrowserPage, folder: Path) -> None:
+def test_two_runs_share_one_time_axis(tab: BrowserPage, folder: Path) -> None:
     path = folder / "lengths.html"
     flags = ["--profile", "v1.12", "--profile", "v1.36", "--report", str(path)]
     assert main(["diff", *flags, str(SCENARIOS / "graceful-delete.yaml")]) == 1
@@ -271,7 +271,7 @@ def test_it_passes_the_rules_of_accessibility(scheme: str, tab: BrowserPage, fol
         assert accessible(tab) == []
 
 
-def test_it_follows_the_colours_of_the_system_and_the_readers_choice(tab: BrowserPage, folder: Path) -> None:
+def test_it_uses_the_colours_of_the_system_or_those_that_the_reader_selects(tab: BrowserPage, folder: Path) -> None:
     tab.prefer("dark")
     tab.open(report(folder, "crashloop"))
     paper = "getComputedStyle(document.body).backgroundColor"

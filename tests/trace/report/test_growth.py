@@ -1,4 +1,4 @@
-"""A report that is served while its run goes on: its pieces are the finished report, and the page follows."""
+"""A report that is served during its run: its chunks equal the finished report, and the page follows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ spec:
 
 
 class _Asking:
-    """Asks for what has been added after every so many records, as a page does."""
+    """Requests the additions after every few records, as a page does."""
 
     def __init__(self, run: ReportedRun, period: int) -> None:
         self._run, self._period = run, period
@@ -72,7 +72,7 @@ def growth(tmp_path: Path, name: str, period: int) -> Path:
     return path
 
 
-def test_pieces_of_a_run_are_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunks_of_a_run_equal_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [("probes.yaml", 1), ("two-nodes.yaml", 7), ("job.yaml", 23), ("incidents/labels-after-reboot.yaml", 11)]
     found = [growth(tmp_path, name, period) for name, period in runs]
     monkeypatch.setenv("GROWTH", json.dumps([str(path) for path in found]))
@@ -85,7 +85,7 @@ def test_a_mark_is_five_numbers() -> None:
         assert parse_mark(wrong) is None
 
 
-def test_a_server_answers_with_the_page_and_what_was_added(tmp_path: Path) -> None:
+def test_a_server_returns_the_page_and_the_additions(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     scenario = str(SCENARIOS / "hello-pod.yaml")
     with start("run", "-q", "--speed", "10", "--serve", "0", "--report", str(path), scenario) as run:
@@ -133,7 +133,7 @@ def test_a_page_follows_its_run_until_the_reader_stops(tmp_path: Path) -> None:
             tab.value("window.kept = document.querySelector('#a-panel > *'), true")
             tab.wait(f"{last} > {seen + 2}")
             assert tab.value("scrub.value") == stays
-            assert tab.value("window.kept.isConnected")  # what the reader reads is not replaced
+            assert tab.value("window.kept.isConnected")  # the record that the reader has open is not replaced
             assert tab.value("follow.getAttribute('aria-pressed')") == "false"
             assert tab.value("document.getElementById('moment').textContent.endsWith(`of ${Number(scrub.max) + 1}`)")
             tab.press("f")
@@ -142,7 +142,7 @@ def test_a_page_follows_its_run_until_the_reader_stops(tmp_path: Path) -> None:
             tab.value("window.kept = document.querySelector('#a-panel select'), window.kept.focus()")
             seen = tab.value(last)
             tab.wait(f"{last} > {seen}")
-            assert tab.value("window.kept.isConnected")  # a list that is open stays open
+            assert tab.value("window.kept.isConnected")  # an open list stays open
             tab.value("window.kept.blur()")
             tab.wait("scrub.value === scrub.max && !window.kept.isConnected")
             assert tab.value("[...document.querySelectorAll('.lane-label')].length") > 3
@@ -158,7 +158,7 @@ def test_a_page_follows_its_run_until_the_reader_stops(tmp_path: Path) -> None:
     assert run.returncode == 130
 
 
-def test_a_run_that_nobody_follows_ends_at_once(tmp_path: Path) -> None:
+def test_a_run_without_readers_ends_at_once(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     run = ReportedRun(header_of(load_scenario(str(SCENARIOS / "hello-pod.yaml")), None))
     live = LiveReport(run, "t", str(path))
@@ -167,7 +167,7 @@ def test_a_run_that_nobody_follows_ends_at_once(tmp_path: Path) -> None:
         live.ended().send(None)  # it waits for nothing
 
 
-def test_serving_a_report_needs_a_pace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serving_a_report_needs_a_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = str(SCENARIOS / "hello-pod.yaml")
     assert main(["run", "--report", str(tmp_path / "r.html"), "--serve", "0", scenario]) == 2
     assert "--serve needs --speed" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The page of a report: one file, safe with any text, and the same for the same run."""
+"""The page of a report: one file, safe with any text, and equal for equal runs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_file_loads_nothing(tmp_path: Path) -> None:
     assert outside == []
 
 
-def test_the_policy_allows_this_script_and_this_style_only(tmp_path: Path) -> None:
+def test_the_policy_allows_only_this_script_and_this_style(tmp_path: Path) -> None:
     html = report(tmp_path)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)
     assert policy is not None
@@ -75,22 +75,22 @@ def test_the_policy_allows_this_script_and_this_style_only(tmp_path: Path) -> No
     assert "unsafe" not in policy[1]
 
 
-def test_no_text_of_a_run_ends_the_element_that_holds_it() -> None:
+def test_no_text_of_a_run_ends_its_html_element() -> None:
     records = [r.Note(seq=1, pod=HOSTILE, container=HOSTILE, text=HOSTILE, why=HOSTILE)]
     data = {"title": HOSTILE, "outcome": [], "difference": [], "runs": [run_data(records)]}
     html = page(HOSTILE, data)
-    html.encode()  # it can be written
+    html.encode()  # the directory is writable
     found = scripts(html)
     assert len(found) == 2
     assert json.loads(found[0]) == json.loads(json.dumps(data))
     assert not re.search("[<>&\u2028\u2029]", embedded_json(data))
 
 
-def test_the_same_run_gives_the_same_file(tmp_path: Path) -> None:
+def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
     assert report(tmp_path) == report(tmp_path)
 
 
-def test_calls_of_probes_that_led_to_nothing_are_left_out_and_counted() -> None:
+def test_probe_calls_without_effect_are_omitted_and_counted() -> None:
     def probe(seq: int, error: str = "") -> list[r.Record]:
         call = r.CriCall(seq=seq, pod="default/web", call="ExecSync")
         return [call, r.CriReturn(seq=seq + 1, cause=seq, pod="default/web", call="ExecSync", error=error)]
@@ -102,7 +102,7 @@ def test_calls_of_probes_that_led_to_nothing_are_left_out_and_counted() -> None:
     assert data["records"]["leftOut"] == 3
 
 
-def test_facts_are_kept_where_they_change() -> None:
+def test_facts_are_stored_where_they_change() -> None:
     sink = FactSink()
     summary: dict[str, Any] = {"phase": "Pending"}
     about: dict[str, Any] = {"pod": "default/web", "uid": "u"}
@@ -126,7 +126,7 @@ def test_facts_are_kept_where_they_change() -> None:
         (["hello-pod", "--step"], "--step cannot be combined with --report"),
     ],
 )
-def test_a_report_is_of_one_run(
+def test_a_report_has_exactly_one_run(
     arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [word if word.startswith("-") else str(SCENARIOS / f"{word}.yaml") for word in arguments]
@@ -134,7 +134,7 @@ def test_a_report_is_of_one_run(
     assert problem in capsys.readouterr().err
 
 
-def test_a_file_that_cannot_be_written_is_named_before_anything_runs(
+def test_an_unwritable_file_is_an_error_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(tmp_path / "missing" / "r.html")
@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_written_is_named_before_anything_runs(
     assert said.err == f"kubesim: error: --report {path}: No such file or directory\n"
 
 
-def test_failures_and_counts_come_before_pods() -> None:
+def test_failures_and_counts_are_before_pods() -> None:
     pods = [f"pod-{number}: Running" for number in range(9)]
     lines = [*pods, "FAILED: pod x must be Running", "by 10s", "invariant VIOLATED: y", "run, seed 0: 5 records"]
     outcome = outcome_of(lines)
@@ -160,7 +160,7 @@ def test_failures_and_counts_come_before_pods() -> None:
 
 
 def bands_at(data: dict[str, Any], pod: str, t: int) -> dict[str, str]:
-    """The words of the lanes of a pod at a moment, by the name of the lane."""
+    """The texts of the lanes of a pod at a given time, by lane name."""
     text = data["strings"]
     lanes = next(each["lanes"] for each in data["lanes"] if text[each["pod"]] == pod)
     found = {}
@@ -171,8 +171,8 @@ def bands_at(data: dict[str, Any], pod: str, t: int) -> dict[str, str]:
     return found
 
 
-def test_lanes_have_what_others_than_the_kubelet_write(tmp_path: Path) -> None:
-    """A node is lost at 20 s: its controller writes that the pods are not ready, and later the pod is evicted."""
+def test_lanes_include_writes_of_other_clients_than_the_kubelet(tmp_path: Path) -> None:
+    """A node is lost at 20 s: its controller sets the pods to not ready, and later the pod is evicted."""
     html = report(tmp_path, "workloads/node-lost")
     data = json.loads(html.split('id="data">')[1].split("</script>")[0])["runs"][0]
     lost = next(
@@ -186,7 +186,7 @@ def test_lanes_have_what_others_than_the_kubelet_write(tmp_path: Path) -> None:
     assert after["DisruptionTarget"] == "True/DeletionByTaintManager"
 
 
-def test_lanes_end_when_anybody_deletes_the_pod() -> None:
+def test_lanes_end_when_any_client_deletes_the_pod() -> None:
     sink = LaneSink(sees_objects=True)
     status = {"phase": "Running", "conditions": {"Ready": "True"}}
     sink.show(0, "default/web", "", {"phase": "Pending", "conditions": {}})
@@ -194,7 +194,7 @@ def test_lanes_end_when_anybody_deletes_the_pod() -> None:
     sink.show(10, "default/web", "n", status)
     kubelet = r.ApiWrite(t=20, seq=2, pod="default/web", verb="patch", resource="pods/status", by="kubelet")
     kubelet.summary = {"phase": "Failed"}
-    sink.record(kubelet)  # the answer to a write that is in the objects already
+    sink.record(kubelet)  # the response to a write that is already among the objects
     sink.show(30, "default/web", "n", None)
     [pod] = sink.pods(50)
     bands = {(lane.kind, lane.name): [(b.begin, b.end, b.text) for b in lane.bands] for lane in pod.lanes}

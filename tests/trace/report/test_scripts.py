@@ -1,4 +1,4 @@
-"""The scripts of the report: their own tests, and rules that a machine can check."""
+"""The scripts of the report: their own tests, and rules that can be checked automatically."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ AGES = [
 ]  # fmt: skip
 
 ASKING = r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts)\b"
-SERVED = set(LIVE_SCRIPTS) - set(SCRIPTS)  # in no file: its server answers, if the page comes from one
+SERVED = set(LIVE_SCRIPTS) - set(SCRIPTS)  # not in a file: its server responds, if the page comes from one
 
-# What could read text of a run as HTML or as a program, or leave the page; and what hides mistakes.
+# Calls that could treat text of a run as HTML or as a program, or leave the page; and calls that hide errors.
 FORBIDDEN = {
     r"\b(innerHTML|outerHTML|insertAdjacentHTML)\b": "inserts HTML: use dom.js",
     r"\b(createContextualFragment|DOMParser|srcdoc)\b": "inserts HTML: use dom.js",
@@ -58,7 +58,7 @@ def test_a_script_is_tidy(path: Path) -> None:
     assert lines[0].startswith(("// ", '"use strict"')), "says what it is"
 
 
-def test_the_rules_see_what_they_forbid() -> None:
+def test_the_rules_detect_violations() -> None:
     wrong = ("a.innerHTML = b", "fetch(x)", "eval(x)", "var x", "if (a == b)", "a != b", "x  ", "document.write(x)")
     for line in wrong:
         assert any(re.search(pattern, line) for pattern in FORBIDDEN), line
@@ -70,7 +70,7 @@ def test_every_file_of_the_page_is_in_it() -> None:
     assert {*LIVE_SCRIPTS, *STYLES, "template.html"} == {path.name for path in PAGE.iterdir()}
 
 
-def test_the_scripts_own_tests_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scripts_pass_their_own_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGES", json.dumps([(age, human_duration(age)) for age in AGES]))
     assert os.environ["AGES"]
     run_node("--test", str(FOLDER / "report" / "model.test.mjs"))

@@ -54,7 +54,7 @@ def attributes(items: list[dict[str, Any]]) -> dict[str, str]:
     return {item["key"]: item["value"]["stringValue"] for item in items}
 
 
-def test_the_json_is_that_of_otlp() -> None:
+def test_the_json_has_the_otlp_encoding() -> None:
     requests = spans_of(shipped("kubelet-restart"))
     for request in [json.loads(encoded(request)) for request in requests]:
         assert request.keys() == {"resourceSpans"}
@@ -97,7 +97,7 @@ def test_a_pods_syncs_and_the_calls_in_them() -> None:
     assert len({span["traceId"] for span in spans}) == sum("parentSpanId" not in span for span in spans)
 
 
-def test_attributes_are_the_kubelets() -> None:
+def test_attributes_are_those_of_the_kubelet() -> None:
     spans = flat(spans_of(shipped("hello-pod")))
     first = next(span for span in spans if span["name"] == "syncPod")
     assert first["kind"] == 1
@@ -119,7 +119,7 @@ def test_attributes_are_the_kubelets() -> None:
     }
 
 
-def test_a_failure_is_the_status_of_its_spans() -> None:
+def test_a_failure_is_in_the_status_of_its_spans() -> None:
     node = {"name": "node-1", "sandboxErrors": ["no address left"]}
     spec = {"nodes": [node], "images": [{"name": "*", "present": True}], "duration": "20s", "objects": [pod("a")]}
     spans = flat(spans_of(Scenario.model_validate({"metadata": {"name": "s"}, "spec": spec})))
@@ -134,7 +134,7 @@ def test_a_failure_is_the_status_of_its_spans() -> None:
     assert attributes(event["attributes"]) == {"exception.message": sync["status"]["message"]}
 
 
-def test_errors_are_redacted_as_those_of_the_log() -> None:
+def test_errors_are_redacted_as_in_the_log() -> None:
     requests: list[Request] = []
     sink = SpanSink(requests.append, "s", 0, redaction=Redaction(["hunter2"]))
     sink.record(r.SyncBegin(seq=1, node="n", pod="default/a", uid="u", sync="SyncPod"))
@@ -149,14 +149,14 @@ def test_errors_are_redacted_as_those_of_the_log() -> None:
     assert "hunter2" not in str(requests)
 
 
-def test_ids_follow_from_the_run() -> None:
+def test_ids_depend_only_on_the_run() -> None:
     scenario = shipped("hello-pod")
     assert spans_of(scenario) == spans_of(scenario)
     first, other = ({span["spanId"] for span in flat(spans_of(scenario, identity))} for identity in ("s 0", "s 1"))
     assert not first & other
 
 
-def test_a_fraction_of_the_traces_is_sampled_and_each_as_a_whole() -> None:
+def test_a_fraction_of_the_traces_is_sampled_and_each_completely() -> None:
     every = flat(spans_of(shipped("crashloop")))
     some = flat(spans_of(shipped("crashloop"), rate=500_000))
     assert 0 < len(some) < len(every)
@@ -175,7 +175,7 @@ def test_the_sampler_uses_the_second_half_of_the_id() -> None:
 
 
 def test_spans_of_a_killed_kubelet_are_lost() -> None:
-    """The kubelet is killed in the middle of a pull of 30 s."""
+    """The kubelet is killed during a pull of 30 s."""
     steps = [{"at": "10s", "stop": {"what": "kubelet"}}]
     spec = {"images": [{"name": "*", "pullTime": "30s"}], "duration": "60s", "objects": [pod("a")], "steps": steps}
     spans = flat(spans_of(Scenario.model_validate({"metadata": {"name": "s"}, "spec": spec})))
@@ -200,6 +200,6 @@ def test_the_address_of_a_collector() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:0", "http://x:y", "http://u:p@x", "http://x?a=b"])
-def test_an_address_that_is_none(url: str) -> None:
+def test_an_invalid_address(url: str) -> None:
     with pytest.raises(UsageError, match="such as http://localhost:4318"):
         parse_collector(url)

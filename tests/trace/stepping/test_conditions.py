@@ -1,4 +1,4 @@
-"""Conditions on records: what they match, and what is said about those that make no sense."""
+"""Conditions on records: their matches, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_it_matches(condition: str, record: Record) -> None:
         ("decision.start=other", PLAN),
         ("summary.containers.main.restartCount>3", WRITE),
         ("summary.containers.none.restartCount>=0", WRITE),
-        ("decision.createSandbox>0", PLAN),  # true is no number
-        ("ContainerDied", LOOP),  # a reason is not what happened
+        ("decision.createSandbox>0", PLAN),  # true is not a number
+        ("ContainerDied", LOOP),  # a reason is a different field
         ("call=StartContainer", DIED),
     ],
 )
@@ -78,6 +78,6 @@ def test_it_does_not_match(condition: str, record: Record) -> None:
         ("why~'open", "no closing quotation"),
     ],
 )
-def test_a_mistake_is_reported(condition: str, problem: str) -> None:
+def test_an_error_is_reported(condition: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         RecordCondition.parse(condition)

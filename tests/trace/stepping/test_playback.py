@@ -1,4 +1,4 @@
-"""Playing a trace: so much of it for so much of the user's time."""
+"""Playing back a trace: how much of it is shown per second of the user's time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.stepping import stepper
 SECOND = 1_000_000
 
 
-def test_it_shows_the_last_decision_that_has_come() -> None:
+def test_it_shows_the_latest_decision() -> None:
     walk, playback = stepper("crashloop"), Playback()
     playback.key("r", walk)
     for now in range(1, 8):
@@ -39,7 +39,7 @@ def test_it_stops_at_a_break() -> None:
     assert walk.stopped_by(walk.here)
 
 
-def test_typing_halts_it_and_a_key_that_moves_stops_it() -> None:
+def test_typing_pauses_it_and_a_navigation_key_stops_it() -> None:
     session = StepSession(stepper("crashloop"), "x")
 
     def moves() -> bool:

@@ -36,7 +36,7 @@ def test_a_long_chain_of_causes_has_pages() -> None:
     assert render(walk, "why", "x", page=1000) == render(walk, "why", "x", page=1001)
 
 
-def test_a_status_that_is_written_shows_what_changed() -> None:
+def test_a_written_status_shows_its_changes() -> None:
     walk = stepper("hello-pod", "api.write summary.phase=Running")
     walk.go_on()
     text = " ".join(" ".join(render(walk, "step", "x")).split())

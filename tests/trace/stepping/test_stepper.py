@@ -1,4 +1,4 @@
-"""Walking through a trace: forward and back, the state of the node, why, what next."""
+"""Stepping through a trace: forward and back, the state of the node, why, what next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesim.trace.stepping.stepper import is_decision
 from tests.support.stepping import found, records, stepper
 
 
-def test_forward_goes_from_decision_to_decision_and_back_again() -> None:
+def test_forward_stops_at_each_decision_and_back_does_too() -> None:
     walk = stepper("hello-pod")
     there = [walk.here]
     while walk.forward():
@@ -55,7 +55,7 @@ def test_it_goes_to_a_number_and_to_a_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["crashloop", "kubelet-restart", "static-pod"])
-def test_the_picture_is_the_same_from_whichever_side_one_comes(name: str) -> None:
+def test_the_picture_is_the_same_after_forward_and_backward_steps(name: str) -> None:
     picture = Picture()
     forward = []
     for record in records(name):
@@ -96,7 +96,7 @@ def test_the_picture_while_a_container_is_being_stopped() -> None:
     assert states["default/deaf"] == "stopping"
 
 
-def test_with_the_kubelet_everything_that_only_it_knew_is_gone_and_containers_are_not() -> None:
+def test_a_stopped_kubelet_loses_its_memory_and_containers_keep_running() -> None:
     walk = stepper("kubelet-restart", "note text~'kubelet is killed'")
     walk.go_on()
     picture = walk.picture
@@ -104,13 +104,13 @@ def test_with_the_kubelet_everything_that_only_it_knew_is_gone_and_containers_ar
     assert any(c.state == "running" for c in picture.containers.values())
 
 
-def test_a_pod_that_is_through_has_no_worker_any_more() -> None:
+def test_a_finished_pod_has_no_worker_any_more() -> None:
     walk = stepper("hello-pod", "worker.state state=finished")
     walk.go_on()
     assert walk.picture.workers == {}
 
 
-def test_why_follows_the_causes_to_the_beginning() -> None:
+def test_why_follows_the_causes_to_the_first_record() -> None:
     walk = stepper("crashloop", "cri.call CreateContainer args.attempt=1")
     walk.go_on()
     chain = walk.why()
@@ -132,7 +132,7 @@ def test_what_next_names_the_retry_of_a_failed_sync() -> None:
     assert (due.t, due.subject, due.text) == (ended.t + ended.requeue, "crash", "retry")
 
 
-def test_what_next_names_the_return_of_a_call_under_way() -> None:
+def test_what_next_names_the_return_of_a_call_in_progress() -> None:
     walk = stepper("hello-pod", "cri.call PullImage")
     walk.go_on()
     due = walk.due()[0]
@@ -149,7 +149,7 @@ def test_what_next_names_the_update_that_waits_for_the_worker() -> None:
     assert [type(walk.records[due.seq - 1]) for due in waiting] == [r.SyncBegin]
 
 
-def test_what_follows_from_a_record() -> None:
+def test_consequences_of_a_record() -> None:
     walk = stepper("crashloop", "sync.begin")
     walk.go_on()
     assert all(record.cause == walk.here.seq for record in walk.follows())

@@ -41,6 +41,7 @@ _STANDARD_RESOURCES = (
     | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _CONTAINER_RESOURCES}
     | {"storage", "requests.storage"}
 )
+_QUOTA_HUGE_PAGES = (HUGE_PAGES_PREFIX, f"requests.{HUGE_PAGES_PREFIX}")
 _POD_LEVEL = ("cpu", "hugepages-", "memory")
 
 NameRule = Callable[[Errors, str, str], None]
@@ -54,21 +55,26 @@ def is_overcommit_allowed(name: str) -> bool:
     return is_native_resource(name) and not name.startswith(HUGE_PAGES_PREFIX)
 
 
+def is_standard_quota_resource(name: str) -> bool:
+    """Whether a quota can limit this resource of Kubernetes itself."""
+    return (name in _STANDARD_RESOURCES and name != "storage") or name.startswith(_QUOTA_HUGE_PAGES)
+
+
 def is_integer_resource_name(name: str) -> bool:
     return name in _COUNTED_OBJECTS or is_extended_resource_name(name)
 
 
-def _validate_resource_name(errors: Errors, name: str, path: str) -> None:
+def validate_resource_name(errors: Errors, name: str, path: str) -> None:
     complaints = formats.label_key(name)
     errors.all_invalid(path, Named(name), complaints)
     if complaints or "/" in name:
         return
-    if name not in _STANDARD_RESOURCES and not name.startswith((HUGE_PAGES_PREFIX, "requests.hugepages-")):
+    if name not in _STANDARD_RESOURCES and not name.startswith(_QUOTA_HUGE_PAGES):
         errors.invalid(path, Named(name), "must be a standard resource type or fully qualified")
 
 
 def validate_container_resource_name(errors: Errors, name: str, path: str) -> None:
-    _validate_resource_name(errors, name, path)
+    validate_resource_name(errors, name, path)
     if "/" not in name:
         if name not in _CONTAINER_RESOURCES and not name.startswith(HUGE_PAGES_PREFIX):
             errors.invalid(path, Named(name), "must be a standard resource for containers")
@@ -78,7 +84,7 @@ def validate_container_resource_name(errors: Errors, name: str, path: str) -> No
 
 def _validate_pod_resource_name(errors: Errors, name: str, path: str) -> None:
     found = Errors()
-    _validate_resource_name(found, name, path)
+    validate_resource_name(found, name, path)
     if not found and not is_supported_pod_level_resource(name):
         found.unsupported(path, name, _POD_LEVEL)
     errors.extend(found)

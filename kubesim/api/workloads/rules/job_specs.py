@@ -265,7 +265,7 @@ def _parse_index(text: str, completions: int) -> int:
 
 
 def success_policy_json(policy: JsonObject | None) -> Raw:
-    """A successPolicy in messages: JSON with Go's field names."""
+    """The text of a successPolicy in messages: JSON with Go's field names."""
     if policy is None:
         return Raw("null")
     rules = [
@@ -276,7 +276,7 @@ def success_policy_json(policy: JsonObject | None) -> Raw:
 
 
 def failure_policy_json(policy: JsonObject | None) -> Raw:
-    """A podFailurePolicy in messages: JSON with Go's field names."""
+    """The text of a podFailurePolicy in messages: JSON with Go's field names."""
     if policy is None:
         return Raw("null")
     rules = []

@@ -13,7 +13,7 @@ import hashlib
 import ipaddress
 
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.api.workloads.rules.services import (
+from kubesim.api.workloads.rules.network_kinds.services import (
     HEADLESS,
     family_of,
     is_headless,

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 
 from kubesim.api.validation.field import FieldError, JsonObject
-from kubesim.api.workloads.rules.services import needs_health_check_port, needs_node_port
+from kubesim.api.workloads.rules.network_kinds.services import needs_health_check_port, needs_node_port
 from kubesim.api.workloads.services import Service
 from kubesim.cluster.problems import internal_error, invalid_object
 from kubesim.cluster.store.kinds import resource_of

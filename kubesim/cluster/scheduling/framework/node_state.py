@@ -1,19 +1,19 @@
 """A node with its bound and assumed pods.
 
-Pods with equal labels are grouped, so that a selector is evaluated once for all pods of a ReplicaSet.
+Pods with equal labels are grouped, so that a selector is evaluated once for all pods of a ReplicaSet
+(`Snapshot.label_sets`).
 
 Mirrors: pkg/scheduler/framework/types.go NodeInfo
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from kubesim.api.node import Node
 from kubesim.api.pods.resources import quantities
 from kubesim.cluster.scheduling.framework.pod_info import LabelsKey, PodInfo
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
-from kubesim.cluster.store.selectors import LabelSelector
 from kubesim.values import mutable
 
 
@@ -66,6 +66,8 @@ class NodeState(NodeInfo):
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
+        self.name = node.metadata.name
+        self.labels = node.metadata.labels
         self.pods: dict[str, PodInfo] = {}  # by uid
         self.order = PodOrder()
         self.non_zero_requested = NodeResources()
@@ -74,21 +76,13 @@ class NodeState(NodeInfo):
         self.with_required_anti_affinity: dict[str, PodInfo] = {}
         self.images = _images(node)
 
-    @property
-    def name(self) -> str:
-        return self.node.metadata.name
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        return self.node.metadata.labels
-
     def set_node(self, node: Node) -> None:
         """Replace the node; its pods stay."""
         if node.status.allocatable != self.node.status.allocatable:
             self.allocatable = NodeResources.of(quantities(node.status.allocatable))
         if node.status.images is not self.node.status.images:
             self.images = _images(node)
-        self.node = node
+        self.node, self.labels = node, node.metadata.labels
 
     def add_pod(self, info: PodInfo) -> None:
         self.pods[info.uid] = info
@@ -123,15 +117,9 @@ class NodeState(NodeInfo):
         if not group.pods:
             del self.groups[key]
 
-    def live_pods(self, namespace: str, selector: LabelSelector) -> int:
-        """The number of matching pods of a namespace that are not terminating; an empty selector matches none."""
-        if not selector.requirements:
-            return 0
-        return sum(
-            group.live
-            for group in self.groups.values()
-            if group.live and group.namespace == namespace and selector.matches(group.labels)
-        )
+    def live_pods(self, label_sets: Set[LabelsKey]) -> int:
+        """The number of pods with one of these label sets that are not terminating."""
+        return sum([self.groups[key].live for key in self.groups.keys() & label_sets])
 
     def copy(self) -> NodeState:
         """A copy for a dry run, to and from which pods can be added and removed."""

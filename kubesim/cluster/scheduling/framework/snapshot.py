@@ -9,12 +9,13 @@ Mirrors: pkg/scheduler/backend/cache/cache.go AssumePod, ForgetPod, AddPod, Upda
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.cluster.scheduling.framework.node_state import NodeState
-from kubesim.cluster.scheduling.framework.pod_info import PodInfo, new_pod_info, updated_pod_info
+from kubesim.cluster.scheduling.framework.pod_info import LabelsKey, PodInfo, new_pod_info, updated_pod_info
+from kubesim.cluster.store.selectors import LabelSelector
 from kubesim.features import DEFAULT_GATES, FeatureGates
 
 
@@ -27,6 +28,7 @@ class Snapshot:
         self._pods: defaultdict[str, dict[str, PodInfo]] = defaultdict(dict)  # by node (which may be unknown) and uid
         self._node_of: dict[str, str] = {}  # uid of a counted pod -> node
         self._assumed: set[str] = set()
+        self._label_sets: Counter[LabelsKey] = Counter()  # those of all counted pods
         self._claims: Counter[tuple[str, str]] = Counter()  # claim -> number of pods on nodes that name it
 
     # -- nodes --------------------------------------------------------------------------------------------------
@@ -88,6 +90,7 @@ class Snapshot:
     def _add(self, info: PodInfo, node: str) -> None:
         self._node_of[info.uid] = node
         self._pods[node][info.uid] = info
+        self._label_sets[info.labels_key] += 1
         self._claims.update((info.pod.metadata.namespace, claim) for claim in info.claims)
         state = self.nodes.get(node)
         if state is not None:
@@ -100,10 +103,19 @@ class Snapshot:
         if node is None:
             return
         info = self._pods[node].pop(uid)
+        self._label_sets[info.labels_key] -= 1
+        if not self._label_sets[info.labels_key]:
+            del self._label_sets[info.labels_key]
         self._claims.subtract((info.pod.metadata.namespace, claim) for claim in info.claims)
         state = self.nodes.get(node)
         if state is not None:
             state.remove_pod(info)
+
+    def label_sets(self, namespace: str, selector: LabelSelector) -> Set[LabelsKey]:
+        """The label sets of pods of a namespace that match; an empty selector matches none."""
+        if not selector.requirements:
+            return frozenset()
+        return {key for key in self._label_sets if key[0] == namespace and selector.matches(dict(key[1]))}
 
     def is_claim_used(self, namespace: str, name: str) -> bool:
         """Whether a pod with a node uses this claim."""

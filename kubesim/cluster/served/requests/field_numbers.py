@@ -8,8 +8,6 @@ Mirrors: the generated.proto files of k8s.io/api and apimachinery
 
 NUMBERS = """
 AWSElasticBlockStoreVolumeSource: volumeID fsType partition readOnly
-AccessBinding: metadata subjects roleRef
-AccessRole: metadata rules aggregationRule
 AccountTokenRequest: metadata spec status
 Affinity: nodeAffinity podAffinity podAntiAffinity
 AggregationRule: clusterRoleSelectors
@@ -42,6 +40,8 @@ CephFSVolumeSource: monitors path user secretFile secretRef readOnly
 CinderPersistentVolumeSource: volumeID fsType readOnly secretRef
 CinderVolumeSource: volumeID fsType readOnly secretRef
 ClientIPConfig: timeoutSeconds
+ClusterRole: metadata rules aggregationRule
+ClusterRoleBinding: metadata subjects roleRef
 ClusterTrustBundleProjection: name signerName labelSelector path optional
 Condition: type status observedGeneration lastTransitionTime reason message
 ConfigMap: metadata data binaryData immutable
@@ -58,14 +58,16 @@ ContainerImage: names sizeBytes
 ContainerPort: name hostPort containerPort protocol hostIP
 ContainerResizePolicy: resourceName restartPolicy
 ContainerResourceClaim: name request
+ContainerResourceMetricSource: name target container
+ContainerResourceMetricStatus: name current container
 ContainerRestartRule: action exitCodes
 ContainerRestartRuleOnExitCodes: operator values
 ContainerState: waiting running terminated
 ContainerStateRunning: startedAt
 ContainerStateTerminated: exitCode signal reason message startedAt finishedAt containerID
 ContainerStateWaiting: reason message
-ContainerStatus: name state lastState ready restartCount image imageID containerID started allocatedResources
-  resources volumeMounts user allocatedResourcesStatus stopSignal
+ContainerStatus: name state lastState ready restartCount image imageID containerID started allocatedResources resources
+  volumeMounts user allocatedResourcesStatus stopSignal
 ContainerUser: linux
 ControllerRevision: metadata data revision
 Counter: value
@@ -74,6 +76,7 @@ CronJob: metadata spec status
 CronJobSpec: schedule startingDeadlineSeconds concurrencyPolicy suspend jobTemplate successfulJobsHistoryLimit
   failedJobsHistoryLimit timeZone
 CronJobStatus: active 4=lastScheduleTime lastSuccessfulTime
+CrossVersionObjectReference: kind name apiVersion
 DaemonEndpoint: Port
 DaemonSet: metadata spec status
 DaemonSetCondition: type status lastTransitionTime reason message
@@ -116,10 +119,14 @@ DownwardAPIVolumeFile: path fieldRef resourceFieldRef mode
 DownwardAPIVolumeSource: items defaultMode
 EmptyDirVolumeSource: medium sizeLimit
 Endpoint: addresses conditions hostname targetRef deprecatedTopology nodeName zone hints
+EndpointAddress: ip targetRef hostname nodeName
 EndpointConditions: ready serving terminating
 EndpointHints: forZones forNodes
 EndpointPort: name port protocol appProtocol
 EndpointSlice: metadata endpoints ports addressType
+EndpointSubset: addresses notReadyAddresses ports
+EndpointSubsetPort: name port protocol appProtocol
+Endpoints: metadata subsets
 EnvFromSource: prefix configMapRef secretRef
 EnvVar: name value valueFrom
 EnvVarSource: fieldRef resourceFieldRef configMapKeyRef secretKeyRef fileKeyRef
@@ -135,6 +142,8 @@ EventSource: component host
 Eviction: metadata deleteOptions
 ExactDeviceRequest: deviceClassName selectors allocationMode count adminAccess tolerations capacity
 ExecAction: command
+ExternalMetricSource: metric target
+ExternalMetricStatus: metric current
 FCVolumeSource: targetWWNs lun fsType readOnly wwids
 FileKeySelector: volumeName path key optional
 FlexPersistentVolumeSource: driver fsType secretRef readOnly options
@@ -147,17 +156,42 @@ GRPCAction: port service
 GitRepoVolumeSource: repository revision directory
 GlusterfsPersistentVolumeSource: endpoints path readOnly endpointsNamespace
 GlusterfsVolumeSource: endpoints path readOnly
+HPAScalingPolicy: type value periodSeconds
+HPAScalingRules: selectPolicy policies stabilizationWindowSeconds tolerance
 HTTPGetAction: path port host scheme httpHeaders
 HTTPHeader: name value
+HTTPIngressPath: path backend pathType
+HTTPIngressRuleValue: paths
+HorizontalPodAutoscaler: metadata spec status
+HorizontalPodAutoscalerBehavior: scaleUp scaleDown
+HorizontalPodAutoscalerCondition: type status lastTransitionTime reason message
+HorizontalPodAutoscalerSpec: scaleTargetRef minReplicas maxReplicas metrics behavior
+HorizontalPodAutoscalerStatus: observedGeneration lastScaleTime currentReplicas desiredReplicas currentMetrics
+  conditions
 HostAlias: ip hostnames
 HostIP: ip
 HostPathVolumeSource: path type
-ISCSIPersistentVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery
-  10=secretRef chapAuthSession initiatorName
+IPBlock: cidr except
+ISCSIPersistentVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery 10=secretRef
+  chapAuthSession initiatorName
 ISCSIVolumeSource: targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery 10=secretRef
   chapAuthSession initiatorName
 ImageVolumeSource: reference pullPolicy
 ImageVolumeStatus: imageRef
+Ingress: metadata spec status
+IngressBackend: 3=resource service
+IngressClass: metadata spec
+IngressClassParametersReference: apiGroup kind name scope namespace
+IngressClassSpec: controller parameters
+IngressLoadBalancerIngress: ip hostname 4=ports
+IngressLoadBalancerStatus: ingress
+IngressPortStatus: port protocol error
+IngressRule: host ingressRuleValue
+IngressRuleValue: http
+IngressServiceBackend: name port
+IngressSpec: defaultBackend tls rules ingressClassName
+IngressStatus: loadBalancer
+IngressTLS: hosts secretName
 Job: metadata spec status
 JobCondition: type status lastProbeTime lastTransitionTime reason message
 JobSpec: parallelism completions activeDeadlineSeconds selector manualSelector template backoffLimit
@@ -184,6 +218,11 @@ LocalObjectReference: name
 LocalSubjectAccessReview: metadata spec status
 LocalVolumeSource: path fsType
 ManagedFieldsEntry: manager operation apiVersion time 6=fieldsType fieldsV1 subresource
+MetricIdentifier: name selector
+MetricSpec: type object pods resource external 7=containerResource
+MetricStatus: type object pods resource external 7=containerResource
+MetricTarget: type value averageValue averageUtilization
+MetricValueStatus: value averageValue averageUtilization
 ModifyVolumeStatus: targetVolumeAttributesClassName status
 NFSVolumeSource: server path readOnly
 Namespace: metadata spec status
@@ -191,6 +230,12 @@ NamespaceCondition: type status 4=lastTransitionTime reason message
 NamespaceSpec: finalizers
 NamespaceStatus: phase conditions
 NetworkDeviceData: interfaceName ips hardwareAddress
+NetworkPolicy: metadata spec
+NetworkPolicyEgressRule: ports to
+NetworkPolicyIngressRule: ports from
+NetworkPolicyPeer: podSelector namespaceSelector ipBlock
+NetworkPolicyPort: protocol port endPort
+NetworkPolicySpec: podSelector ingress egress policyTypes
 Node: metadata spec status
 NodeAddress: type address
 NodeAffinity: requiredDuringSchedulingIgnoredDuringExecution preferredDuringSchedulingIgnoredDuringExecution
@@ -216,6 +261,8 @@ NonResourceAttributes: path verb
 ObjectFieldSelector: apiVersion fieldPath
 ObjectMeta: name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp
   deletionGracePeriodSeconds labels annotations ownerReferences finalizers 17=managedFields
+ObjectMetricSource: describedObject target metric
+ObjectMetricStatus: metric current describedObject
 ObjectReference: kind namespace name uid apiVersion resourceVersion fieldPath
 OpaqueDeviceConfiguration: driver parameters
 OwnerReference: kind 3=name uid apiVersion controller blockOwnerDeletion
@@ -272,7 +319,10 @@ PodSpec: volumes containers restartPolicy terminationGracePeriodSeconds activeDe
 PodStatus: phase conditions message reason hostIP podIP startTime containerStatuses qosClass initContainerStatuses
   nominatedNodeName podIPs ephemeralContainerStatuses resize resourceClaimStatuses hostIPs observedGeneration
   extendedResourceClaimStatus allocatedResources resources nodeAllocatableResourceClaimStatuses
+PodTemplate: metadata template
 PodTemplateSpec: metadata spec
+PodsMetricSource: metric target
+PodsMetricStatus: metric current
 PolicyRule: verbs apiGroups resources resourceNames nonResourceURLs
 PortStatus: port protocol error
 PortworxVolumeSource: volumeID fsType readOnly
@@ -307,6 +357,8 @@ ResourceClaimTemplate: metadata spec
 ResourceClaimTemplateSpec: metadata spec
 ResourceFieldSelector: containerName resource divisor
 ResourceHealth: resourceID health 6=message
+ResourceMetricSource: name target
+ResourceMetricStatus: name current
 ResourcePool: name generation resourceSliceCount
 ResourceQuota: metadata spec status
 ResourceQuotaSpec: hard scopes scopeSelector
@@ -315,6 +367,8 @@ ResourceRequirements: limits requests claims
 ResourceSlice: metadata spec
 ResourceSliceSpec: driver pool nodeName nodeSelector allNodes devices perDeviceNodeSelection sharedCounters
 ResourceStatus: name resources
+Role: metadata rules
+RoleBinding: metadata subjects roleRef
 RoleRef: apiGroup kind name
 RollingUpdateDaemonSet: maxUnavailable maxSurge
 RollingUpdateDeployment: maxUnavailable maxSurge
@@ -350,6 +404,7 @@ SelfSubjectRulesReviewSpec: namespace
 Service: metadata spec status
 ServiceAccount: metadata secrets imagePullSecrets automountServiceAccountToken
 ServiceAccountTokenProjection: audience expirationSeconds path
+ServiceBackendPort: name number
 ServicePort: name protocol port targetPort nodePort appProtocol
 ServiceSpec: ports selector clusterIP type externalIPs 7=sessionAffinity loadBalancerIP loadBalancerSourceRanges
   externalName externalTrafficPolicy healthCheckNodePort publishNotReadyAddresses sessionAffinityConfig

@@ -23,10 +23,6 @@ _MAX_DEPTH = 100
 _STRUCTS = {
     ("authentication.k8s.io/v1", "TokenRequest"): "AccountTokenRequest",
     ("events.k8s.io/v1", "Event"): "RegardingEvent",
-    **dict.fromkeys((("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "ClusterRole")), "AccessRole"),
-    **dict.fromkeys(
-        (("rbac.authorization.k8s.io/v1", kind) for kind in ("RoleBinding", "ClusterRoleBinding")), "AccessBinding"
-    ),
 }
 Fields = Iterator[tuple[int, int | bytes]]
 

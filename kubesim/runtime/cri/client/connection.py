@@ -17,6 +17,13 @@ from kubesim.runtime.cri.wire.methods import Calls, CriError
 from kubesim.values import part, value_object
 
 PATIENCE = 10 * SECOND
+_ADVICE = {
+    "no such file or directory": "start the container runtime, or give the path of its socket",
+    "connection refused": "nothing listens there: start the container runtime",
+    "permission denied": "run kubesim as root, or as a user who may open the socket",
+    "it is not HTTP/2": "give the socket of a container runtime",
+    "i/o timeout": "what listens there does not answer: give the socket of a container runtime",
+}
 SYSTEMD = pb.CgroupDriver.Value("SYSTEMD")
 
 
@@ -52,7 +59,19 @@ async def identify(calls: Calls, endpoint: str) -> RuntimeIdentity:
             raise UsageError(f"--cri-endpoint {endpoint}: {named}: kubesim needs CRI v1")
         return RuntimeIdentity(answer.runtime_name, answer.runtime_version, await _uses_systemd(calls))
     except CriError as error:
-        raise UsageError(f"--cri-endpoint {endpoint}: {error}: is a container runtime running there?") from None
+        raise UsageError(f"--cri-endpoint {endpoint}: {why_refused(error)}") from None
+
+
+def why_refused(error: CriError) -> str:
+    """Why the first call failed, and what to do."""
+    if error.code == "Unimplemented":
+        return (
+            "no service runtime.v1 there: it is not a container runtime, or its CRI plugin is disabled, or it is older "
+            "than CRI v1 (containerd before 1.6)"
+        )
+    if error.code == "DeadlineExceeded":
+        return f"no answer within {PATIENCE // SECOND} s: is the runtime well?"
+    return next((f"{mark}: {advice}" for mark, advice in _ADVICE.items() if mark in error.text), str(error))
 
 
 async def _uses_systemd(calls: Calls) -> bool:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 import posixpath
-import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubesim.runtime.cri.client.container_logs import last_output
-from kubesim.runtime.cri.client.container_messages import HostMount
+from kubesim.clock.wall import unique_name
+from kubesim.runtime.cri.client.logs.entries import last_output
 from kubesim.runtime.cri.client.machine import MachineFacts
+from kubesim.runtime.cri.client.messages.containers import HostMount
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.hosts_file import ETC_HOSTS
 from kubesim.runtime.kuberuntime.labels import (
@@ -80,7 +80,7 @@ class NodeHost:
             _write(path, config.hosts_file.content(), 0o644)
             yield HostMount(ContainerMount("", ETC_HOSTS), path)
         if container.termination_message_path:
-            path = f"{self.pod_directory(uid)}/containers/{container.name}/{secrets.token_hex(4)}"
+            path = f"{self.pod_directory(uid)}/containers/{container.name}/{unique_name(4)}"
             _write(path, "", 0o666)
             yield HostMount(ContainerMount("", _absolute(container.termination_message_path)), path)
 

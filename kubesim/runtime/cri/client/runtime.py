@@ -17,16 +17,16 @@ from kubesim.clock import go
 from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.cri.client import answers
-from kubesim.runtime.cri.client.container_messages import container_config_message
 from kubesim.runtime.cri.client.errors import command_timed_out, is_gone, not_found
 from kubesim.runtime.cri.client.host import NodeHost
 from kubesim.runtime.cri.client.labels import Owner
-from kubesim.runtime.cri.client.resource_messages import cgroup_message, update_message
-from kubesim.runtime.cri.client.sandbox_messages import sandbox_config_message
+from kubesim.runtime.cri.client.messages.containers import container_config_message
+from kubesim.runtime.cri.client.messages.resources import cgroup_message, update_message
+from kubesim.runtime.cri.client.messages.sandboxes import sandbox_config_message
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.cri.wire.methods import Calls, CriError
 from kubesim.runtime.images.pull_credentials import AuthConfig
-from kubesim.runtime.kuberuntime.log_paths import log_path
+from kubesim.runtime.kuberuntime.logs import log_path
 from kubesim.runtime.protocol import (
     CANCELLED,
     CallContext,

@@ -1,19 +1,19 @@
 """The state directory of a run with real containers: its id, its lock, and the directories of its nodes.
 
-One run uses a directory at a time. The id is on every sandbox of the run, and the directory too: whoever finds a
-sandbox can find out whether its run still goes on.
+One run uses a directory at a time. Every sandbox of the run has its id and its path, which lead from the sandbox to
+the lock: whether the run still goes on.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 from typing import IO
 
+from kubesim.clock.wall import unique_name
 from kubesim.runtime.containerd.home import lock_state
+from kubesim.runtime.cri.client.files.real_files import read_text, remove_tree
 from kubesim.runtime.cri.client.labels import Owner
-from kubesim.runtime.cri.client.real_files import read_text, remove_tree
 
 _ID = "cri-id"
 _LOCK = "lock"
@@ -27,7 +27,7 @@ class StateDirectory:
         self._lock: IO[str] = lock_state(self.directory)
         self.id = (read_text(f"{self.directory}/{_ID}") or "").strip()
         if not self.id:
-            self.id = secrets.token_hex(8)
+            self.id = unique_name(8)
             with open(f"{self.directory}/{_ID}", "w") as file:
                 file.write(self.id)
 

@@ -17,7 +17,7 @@ from kubesim.runtime.cri.server.containers.log_files import log_path
 from kubesim.runtime.cri.server.failures import as_cri_error, failure
 from kubesim.runtime.cri.server.images.image_calls import user_of
 from kubesim.runtime.cri.server.images.image_list import ListedImage, resolve
-from kubesim.runtime.cri.server.images.public_images import image_accounts
+from kubesim.runtime.cri.server.images.public_images import image_accounts, image_command
 from kubesim.runtime.cri.server.node import ServedNode
 from kubesim.runtime.cri.server.statuses import container_status, listed_container, state_name, verbose_container
 from kubesim.runtime.cri.server.store import ServedContainer, ServedSandbox, has_labels
@@ -29,6 +29,7 @@ from kubesim.runtime.cri.server.translate.container_config import (
     merged_resources,
     runtime_resources,
 )
+from kubesim.runtime.cri.server.translate.profiles import Seccomp, check_selinux, load_seccomp
 from kubesim.runtime.cri.server.translate.users import container_user
 from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.runtime.protocol import ContainerConfig, ContainerInfo
@@ -71,14 +72,16 @@ class ContainerCalls:
     async def _create(self, request: Any, sandbox: ServedSandbox) -> str:
         node, message = self.node, request.config
         image = node.images.required(message.image.image)
-        config = self._config(message, image, sandbox)
+        seccomp = load_seccomp(message.linux.security_context)
+        config = self._config(message, image, sandbox, seccomp)
         path = log_path(request.sandbox_config.log_directory, message.log_path)
         node.host_files.refresh(config.mounts)
         identifier = await node.runtime.create_container(sandbox.id, config, sandbox.config)
-        node.containers.add(ServedContainer(identifier, sandbox.id, message, image.id, path, message.linux.resources))
+        resources, blocked = message.linux.resources, seccomp.blocked_calls
+        node.containers.add(ServedContainer(identifier, sandbox.id, message, image.id, path, resources, blocked))
         return identifier
 
-    def _config(self, message: Any, image: ListedImage, sandbox: ServedSandbox) -> ContainerConfig:
+    def _config(self, message: Any, image: ListedImage, sandbox: ServedSandbox, seccomp: Seccomp) -> ContainerConfig:
         """Raises CriError for what containerd refuses."""
         context = message.linux.security_context
         if context.privileged and not sandbox.message.linux.security_context.privileged:
@@ -87,8 +90,11 @@ class ContainerCalls:
             check_mount(mount)
             if mount.HasField("image"):
                 self._check_image_mount(mount)
+        check_selinux(context.selinux_options)
         user = container_user(context, user_of(image), image_accounts(image.reference))
-        config = container_config(message, ImageFacts(_name(message.image, image), image.id, user))
+        name, command = _name(message.image, image), image_command(image.reference)
+        facts = ImageFacts(name, image.id, user, command, seccomp)
+        config = container_config(message, facts)
         return replace(config, mounts=(*config.mounts, *submounts(config.mounts)))
 
     def _check_image_mount(self, mount: Any) -> None:

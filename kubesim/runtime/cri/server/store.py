@@ -38,6 +38,7 @@ class ServedContainer:
     image_id: str
     log_path: str
     resources: Any
+    blocked_calls: frozenset[str] = frozenset()  # by its seccomp profile
     starting: bool = False
     removing: bool = False
 

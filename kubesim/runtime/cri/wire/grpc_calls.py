@@ -5,6 +5,7 @@ Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (NewRemoteRuntimeServ
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -18,12 +19,20 @@ from kubesim.runtime.cri.wire.methods import CODES, Calls, CriError, Method, met
 MAX_MESSAGE = 16 << 20
 _NUMBERS = {name: number for number, name in CODES.items()}
 _STATUS: dict[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
+# What gRPC's library for Python and C says about connections -> what Go's says.
+_REFUSALS = {
+    "No such file": "no such file or directory",
+    "Permission denied": "permission denied",
+    "Connection refused": "connection refused",
+}
+_NEVER_CONNECTED = "failed to connect to all addresses"
+_LOST = re.compile(r"Socket closed|Stream removed|Connection reset|Broken pipe|recvmsg|GOAWAY", re.IGNORECASE)
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", MAX_MESSAGE),
     ("grpc.use_local_subchannel_pool", 1),  # a refused connection does not delay that of another client
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 5000),  # how long an attempt to connect may take
     ("grpc.max_reconnect_backoff_ms", 3000),
     ("grpc.enable_http_proxy", 0),
     ("grpc.default_authority", "localhost"),  # containerd refuses the path of a socket as the authority
@@ -68,19 +77,27 @@ class GrpcCalls:
     def _error(self, error: grpc.aio.AioRpcError) -> CriError:
         """In the words of Go's gRPC, which the kubelet's messages contain."""
         code, text = CODES[error.code().value[0]], error.details() or ""
-        if code == "Unavailable" and "connect" in text.lower():
-            why = "no such file or directory" if "No such file" in text else "connection refused"
-            dialing = f"dial unix {self._path}: connect: {why}"
-            text = f'connection error: desc = "transport: Error while dialing: {dialing}"'
-        elif code == "Unavailable":
+        if code == "Unavailable" and text.startswith(_NEVER_CONNECTED):
+            text = f'connection error: desc = "{self._dialing(text)}"'
+        elif code == "Unavailable" and _LOST.match(text):
             text = "error reading from server: EOF"
         elif code == "DeadlineExceeded" and text == "Deadline Exceeded":
             text = "context deadline exceeded"
         return CriError(code, text)
 
+    def _dialing(self, text: str) -> str:
+        why = next((why for mark, why in _REFUSALS.items() if f"error: {mark}" in text), "")
+        if why:
+            return f"transport: Error while dialing: dial unix {self._path}: connect: {why}"
+        return f"error reading server preface: {'i/o timeout' if 'timed out' in text else 'it is not HTTP/2'}"
+
     async def close(self) -> None:
         with external():
             await self._channel.close()
+        # gRPC keeps a thread for calls that are not finished as long as a channel is referenced; the thread would
+        # pass their results to an event loop that is closed.
+        del self._channel
+        self._callables.clear()
 
 
 class GrpcServer:

@@ -33,6 +33,7 @@ IMAGE_PROGRAMS = {
     "memcached": ImageProgram(command=("memcached",)),
     "mongo": ImageProgram(command=("mongod",)),
     "mysql": ImageProgram(command=("mysqld",)),
+    "nonewprivs": ImageProgram(("/nnp",)),
     "nginx": ImageProgram(command=("nginx", "-g", "daemon off;")),
     "pause": ImageProgram(("/pause",)),
     "postgres": ImageProgram(command=("postgres",)),

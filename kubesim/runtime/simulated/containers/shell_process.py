@@ -104,6 +104,10 @@ class ShellProcess:
             self._ended,
         )
 
+    @property
+    def kernel(self) -> Kernel:
+        return self._process.kernel
+
     def start(self, on_exit: Callable[[Exit], None]) -> None:
         self._on_exit = on_exit
         self._process.start()

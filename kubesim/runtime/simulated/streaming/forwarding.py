@@ -1,22 +1,25 @@
 """Port forwarding: multiplexes a client's connections to ports of a simulated pod.
 
-The program that listens on the port responds; it supports HTTP, or accepts and sends nothing.
+With a real network, each is a socket in the pod's network namespace. Otherwise the simulated program that listens on
+the port responds; it supports HTTP, or accepts and sends nothing.
 
 Mirrors: kubelet/pkg/cri/streaming/portforward (httpstream.go, websocket.go, tunneling)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 
 from aiohttp import WSMsgType, web
 
 from kubesim.clock import Awaited
 from kubesim.cluster.problems import bad_request
-from kubesim.cluster.streams.channels import MAX_MESSAGE, SPDY, is_spdy, is_websocket
+from kubesim.cluster.streams.channels import MAX_MESSAGE, MUCH, SPDY, is_spdy, is_websocket
 from kubesim.cluster.streams.spdy import SpdyConnection, SpdyError, SpdyStream
 from kubesim.cluster.streams.upgrade import RawConnection, UpgradedResponse
 from kubesim.concurrency import TaskSet
+from kubesim.runtime.simulated.streaming.sockets import forward_socket
 from kubesim.shell.kernel.ports import HttpAnswer, HttpRequest, Listener, Ports
 from kubesim.shell.kernel.terminal import encode
 
@@ -28,16 +31,18 @@ _NO_BODY = (204, 304)
 
 async def stream_ports(request: web.BaseRequest, uid: str, ports: Ports | None) -> web.StreamResponse:
     """Forward to a pod; `ports` is None if nothing ever ran in it. Raises ApiError without a request to stream."""
-    forwarder = _Forwarder(uid, ports)
-    if is_websocket(request):
-        return await _tunnel(forwarder, request)
-    if is_spdy(request):
-        return await _direct(forwarder, request)
-    raise bad_request("Upgrade request required")
+    async with TaskSet() as tasks:
+        forwarder = _Forwarder(uid, ports, tasks)
+        if is_websocket(request):
+            return await _tunnel(forwarder, request)
+        if is_spdy(request):
+            return await _direct(forwarder, request)
+        raise bad_request("Upgrade request required")
 
 
 async def _direct(forwarder: _Forwarder, request: web.BaseRequest) -> web.StreamResponse:
     connection = RawConnection(request, lambda data: spdy.feed(data))
+    forwarder.drained = connection.drained
     spdy = SpdyConnection(connection.write, forwarder.opened)
     connection.begin(SPDY, {"X-Stream-Protocol-Version": PROTOCOL})
     try:
@@ -51,6 +56,7 @@ async def _tunnel(forwarder: _Forwarder, request: web.BaseRequest) -> web.Stream
     socket = web.WebSocketResponse(protocols=(TUNNEL,), max_msg_size=MAX_MESSAGE)
     await socket.prepare(request)
     outgoing = _Outgoing(socket)
+    forwarder.drained = outgoing.drained
     spdy = SpdyConnection(outgoing.put, forwarder.opened)
     async with TaskSet() as tasks:
         tasks.start("tunnel out", outgoing.run())
@@ -69,22 +75,33 @@ class _Outgoing:
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self._socket = socket
+        self._waiting = 0  # bytes that were not sent yet
+        self._sent = asyncio.Event()
         self._pieces: list[bytes] = []
-        self._stirred: Awaited[None] | None = None
+        self._has_data: Awaited[None] | None = None
 
     def put(self, data: bytes) -> None:
         self._pieces.append(data)
-        if self._stirred is not None and not self._stirred.done():
-            self._stirred.set_result(None)
+        self._waiting += len(data)
+        if self._has_data is not None and not self._has_data.done():
+            self._has_data.set_result(None)
+
+    async def drained(self) -> None:
+        """Wait until the client reads, if it has stopped."""
+        while self._waiting > MUCH:
+            self._sent.clear()
+            await self._sent.wait()
 
     async def run(self) -> None:
         try:
             while True:
                 while self._pieces:
                     pieces, self._pieces = self._pieces, []
-                    await self._socket.send_bytes(b"".join(pieces))
-                self._stirred = Awaited("something to send")
-                await self._stirred
+                    await self._socket.send_bytes(message := b"".join(pieces))
+                    self._waiting -= len(message)
+                    self._sent.set()
+                self._has_data = Awaited("something to send")
+                await self._has_data
         except ConnectionError:
             pass
 
@@ -92,9 +109,11 @@ class _Outgoing:
 class _Forwarder:
     """Pairs the data stream and error stream of each connection, and responds on them."""
 
-    def __init__(self, uid: str, ports: Ports | None) -> None:
+    def __init__(self, uid: str, ports: Ports | None, tasks: TaskSet) -> None:
+        self.drained: Callable[[], Awaitable[None]]  # waits for a client that does not read
         self._uid = uid
         self._ports = ports
+        self._tasks = tasks
         self._errors: dict[str, SpdyStream] = {}
 
     def opened(self, stream: SpdyStream) -> None:
@@ -103,14 +122,22 @@ class _Forwarder:
         if kind == "error":
             self._errors[request] = stream
         elif kind == "data" and (error := self._errors.pop(request, None)) is not None:
-            self._connect(stream, error)
+            text = stream.headers.get("port", "")
+            port = int(text) if text.isdigit() and len(text) < 6 else 0
+            self._tasks.start(f"forward to port {port}", self._connect(port, stream, error))
         else:
             stream.reset()
 
-    def _connect(self, data: SpdyStream, error: SpdyStream) -> None:
-        text = data.headers.get("port", "")
-        port = int(text) if text.isdigit() else 0
+    async def _connect(self, port: int, data: SpdyStream, error: SpdyStream) -> None:
         listener = None if self._ports is None else self._ports.at(port, loopback=True)
+        try:
+            connection = None if self._ports is None else await self._ports.dial(port)
+        except (OSError, OverflowError):  # a real network decides alone
+            listener = connection = None
+        if connection is not None:
+            error.end()
+            await forward_socket(connection, data, self.drained)
+            return
         if listener is None:
             uid = self._uid
             problem = f"failed to connect to localhost:{port} inside namespace"

@@ -45,6 +45,10 @@ class LiveNode(Protocol):
         """The probe results of the real containers; None: simulated containers answer."""
         ...
 
+    def endpoint(self, name: str) -> tuple[str, int] | None:
+        """The address and port at which the API server reaches the kubelet; None: it does not."""
+        ...
+
     def source(
         self,
         name: str,

@@ -53,10 +53,9 @@ class NodeAgent:
     ) -> None:
         clock, recorder, name = context.clock, context.recorder, node.name
         self.ended = False
-        self._live = node.live
         self._clock = clock
         self._tasks = context.tasks.child()
-        live = node.live
+        self._live = live = node.live
         self._context = context
         client, volumes = self._with_faults(
             MemoryClient(clock, context.store, API_LATENCIES, node.api)
@@ -87,10 +86,8 @@ class NodeAgent:
         self._connection = node.service.connect(
             settings.runtime_request_timeout, limits_sandboxes=node.gates.rules.sandbox_order != "dockertools"
         )
-        supplies = node.supplies
-        network, log_files = supplies.network, supplies.log_files
-        assert network is not None
-        assert log_files is not None
+        supplies, network = node.supplies, node.supplies.network or node.network
+        parts = NodeParts(supplies.stats or node.machine, self._events, supplies.log_files or node.log_files)
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, node.gates),
             Dependencies(
@@ -101,7 +98,7 @@ class NodeAgent:
                 VolumeParts(volumes, self._objects, client.read),
                 node.disk,
                 admission=node.admission(),
-                node=NodeParts(supplies.stats or node.machine, self._events, log_files),
+                node=parts,
                 find=context.store.find,
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
@@ -114,8 +111,7 @@ class NodeAgent:
 
     def _with_faults(self, client: MemoryClient, node: SimulatedNode) -> tuple[MemoryClient, VolumeDirectories]:
         """The client and the volumes, with faults if the scenario has any."""
-        interceptor, volumes = self._context.interceptor, node.supplies.volumes
-        assert volumes is not None
+        interceptor, volumes = self._context.interceptor, node.supplies.volumes or node.volumes
         if interceptor is None:
             return client, volumes
         from kubesim.scenario.faults.client import InterceptedClient

@@ -8,7 +8,6 @@ sources.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.meta import ApiObject
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
     from kubesim.runtime.docker.runtime import DockerRuntime
     from kubesim.scenario.faults.files import StateFiles
+    from kubesim.scenario.faults.interceptor import Interceptor
     from kubesim.scenario.hardware.device_plugins import DevicePlugins
     from kubesim.scenario.hardware.dra_drivers import DraDrivers
 
@@ -84,6 +84,8 @@ class SimulatedNode:
         self._settings = replace(settings, list_duration=context.latencies.list)
         if context.real is not None and context.real.host_ips:
             self._settings = replace(self._settings, host_ips=context.real.host_ips)
+        if self.live is not None and (endpoint := self.live.endpoint(item.name)) is not None:
+            self._settings = replace(self._settings, host_ips=endpoint[:1], port=endpoint[1])
 
         # Survives the agent.
         self.disk = KubeletDisk(
@@ -96,14 +98,7 @@ class SimulatedNode:
         self.state_files: StateFiles | None = None  # set if the state files of the kubelet can have faults
         self._retry: asyncio.TimerHandle | None = None  # restarts a kubelet that exited at its start
         if context.interceptor is not None:
-            from kubesim.scenario.faults.files import InterceptedCheckpoints, InterceptedFiles, StateFiles
-
-            self.manifests = InterceptedFiles(self.manifests.path, item.name, context.interceptor)
-            if context.interceptor.concerns("disk", "WriteCheckpoint"):
-                self.state_files = StateFiles(item.name, context.interceptor)
-                self.disk = self.state_files.on_disk(self.disk)
-                if self.checkpoints is not None:
-                    self.checkpoints = InterceptedCheckpoints(self.checkpoints, self.state_files)
+            self._intercept_files(context.interceptor)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, context.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
         self.device_plugins = self._make_device_plugins(item)
@@ -130,6 +125,17 @@ class SimulatedNode:
         self._running = False
         self.why_not_started = ""  # the error with which the kubelet exits at its start
         self.is_on = True
+
+    def _intercept_files(self, interceptor: Interceptor) -> None:
+        """Let the files that survive the agent have faults."""
+        from kubesim.scenario.faults.files import InterceptedCheckpoints, InterceptedFiles, StateFiles
+
+        self.manifests = InterceptedFiles(self.manifests.path, self.name, interceptor)
+        if interceptor.concerns("disk", "WriteCheckpoint"):
+            self.state_files = StateFiles(self.name, interceptor)
+            self.disk = self.state_files.on_disk(self.disk)
+            if self.checkpoints is not None:
+                self.checkpoints = InterceptedCheckpoints(self.checkpoints, self.state_files)
 
     def _register(self, item: NodeItem) -> None:
         """Create the node and its lease at the API server."""
@@ -172,23 +178,10 @@ class SimulatedNode:
     def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
         if not item.dra_drivers:
             return None
-        from kubesim.scenario.hardware.dra_drivers import DraDrivers, SimulatedDraDriver
+        from kubesim.scenario.hardware.dra_drivers import dra_drivers
 
         context = self._context
-        cdi: dict[str, Mapping[str, str]] = {}
-        drivers = [
-            SimulatedDraDriver(
-                each,
-                item.name,
-                context.clock,
-                self._randomness.stream("dra", each.name),
-                context.recorder,
-                context.store.find,
-                cdi,
-            )
-            for each in item.dra_drivers
-        ]
-        return DraDrivers(context.clock, drivers, cdi)
+        return dra_drivers(item, context.clock, self._randomness, context.recorder, context.store.find)
 
     def _publish_devices(self, node: ApiObject) -> None:
         """Publish ResourceSlices, as DRA drivers do at their start: the scheduler finds their devices there."""
@@ -276,22 +269,11 @@ class SimulatedNode:
         """What the kubelet works with. With a plugin, the simulated runtime stays empty."""
         context = self._context
         if context.plugin is None:
-            return NodeSupplies(self.runtime, self.network, self.volumes, self.log_files)
-        setting = NodeSetting(
-            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
-        )
-        supplies = context.plugin.node(setting)
-        self.disk = replace(
-            self.disk,
-            logs=supplies.logs or self.disk.logs,
-            cgroups=supplies.cgroups or self.disk.cgroups,
-        )
-        return replace(
-            supplies,
-            network=supplies.network or self.network,
-            volumes=supplies.volumes or self.volumes,
-            log_files=supplies.log_files or self.log_files,
-        )
+            return NodeSupplies(self.runtime)
+        supplies = context.plugin.node(NodeSetting.of(context, self.name, number, self._randomness))
+        disk = self.disk
+        self.disk = replace(disk, logs=supplies.logs or disk.logs, cgroups=supplies.cgroups or disk.cgroups)
+        return supplies
 
     @property
     def runs_real_containers(self) -> bool:

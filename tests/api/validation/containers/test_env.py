@@ -177,7 +177,7 @@ def test_resources(ref: JsonObject, expected: list[str]) -> None:
         ({"name": "s", "key": "k" * 254}, [f'key: Invalid value: "{"k" * 254}": must be no more than 253 characters']),
     ],
 )
-def test_keys(kind: str, ref: JsonObject, expected: list[str]) -> None:
+def test_keys_of_references(kind: str, ref: JsonObject, expected: list[str]) -> None:
     assert about_value_from({kind: ref}) == [f"{kind}.{error}" for error in expected]
 
 
@@ -222,7 +222,7 @@ class TestFiles:
         ({"configMapRef": {}}, [f"envFrom[0].configMapRef.name: {REQUIRED}"]),
         ({"secretRef": {"name": "A"}}, [f'envFrom[0].secretRef.name: Invalid value: "A": {SUBDOMAIN}']),
         ({"secretRef": {"name": "s"}, "prefix": "a=b"}, [f'envFrom[0].prefix: Invalid value: "a=b": {ENV_NAME}']),
-        # Both are reported at the list, not at the element.
+        # Both errors have the path of the list, not of the element.
         ({}, ['envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`']),
         (
             {"configMapRef": {"name": "c"}, "secretRef": {"name": "s"}},

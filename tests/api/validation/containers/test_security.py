@@ -23,7 +23,7 @@ SYSCTL = (
 
 
 def shown(**values: str) -> str:
-    """A container's security context as Go prints it, with all fields."""
+    """A security context in the format of Go's %+v, with all fields."""
     names = (
         "Capabilities Privileged SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot "
         "ReadOnlyRootFilesystem AllowPrivilegeEscalation ProcMount SeccompProfile AppArmorProfile"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation.field import Errors
-from kubesim.api.workloads.rules.services import RULES
+from kubesim.api.workloads.rules.network_kinds.services import RULES
 
 Json = dict[str, Any]
 SERVICE = RULES["Service"]

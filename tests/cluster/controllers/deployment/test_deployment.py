@@ -141,7 +141,7 @@ def test_a_rolling_update_of_four_with_the_default_limits() -> None:
         cluster.patch("Deployment", "web", image("app:2"))
         await rolled_out(cluster)
         old, new = (one.metadata.name for one in by_revision(cluster))
-        # Both pods that the limits allow become ready at the same time here, so the second step replaces two at once.
+        # The limits allow two new pods. They become ready at the same time, so the second step replaces two at once.
         assert watcher.sizes == {new: [1, 2, 4], old: [3, 1, 0]}
         status = cluster.get("Deployment", "web")
         assert reasons(status) == {

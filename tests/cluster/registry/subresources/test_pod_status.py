@@ -1,8 +1,8 @@
-"""Which updates of a pod's status the API server accepts.
+"""Updates of a pod's status that the API server accepts or rejects.
 
-Adapted from pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (60 rows, all),
-TestValidateContainerStateTransition and TestValidateInitContainerStateTransition (11 rows each, all). What the status
-says about resources and users is in `test_status_resources.py`; the rows about users are here, as upstream has them.
+Adapted from pkg/apis/core/validation/validation_test.go: TestValidatePodStatusUpdate (all 60 rows),
+TestValidateContainerStateTransition and TestValidateInitContainerStateTransition (all 11 rows each). Resources and
+users in the status are tested in `test_status_resources.py`; the rows about users are here, as in upstream.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ BACK = "Forbidden: may not be transitioned to non-terminated state"
         pytest.param(SIDECAR, "Always", "", id="restartable init container can restart if RestartPolicyAlways"),
     ],
 )
-def test_init_containers_that_run_again(init: Json, policy: str, problem: str) -> None:
+def test_init_containers_that_restart(init: Json, policy: str, problem: str) -> None:
     old, new = (
         pod(states(initContainerStatuses=[(init["name"], state)]), initContainers=[init], restartPolicy=policy)
         for state in (TERMINATED, RUNNING)

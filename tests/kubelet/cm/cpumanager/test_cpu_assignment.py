@@ -1,4 +1,4 @@
-"""Which CPUs are taken. The tables re-tell pkg/kubelet/cm/cpumanager/cpu_assignment_test.go."""
+"""Selection of CPUs. The tables are adapted from pkg/kubelet/cm/cpumanager/cpu_assignment_test.go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DISTRIBUTED = [row for row in TABLE if row["test"] == "distributed"]
 
 
 @pytest.mark.parametrize("row", FREE, ids=[f"{row['test']}: {row['name']}" for row in FREE])
-def test_free(row: Row) -> None:
+def test_free_cpus_and_nodes(row: Row) -> None:
     """TestCPUAccumulatorFreeSockets, FreeNUMANodes, FreeSocketsAndNUMANodes, FreeCores, FreeCPUs"""
     acc = CpuAccumulator(topology(row["topology"]), parse_cpus(row["available"]), 0, "packed")
     free = {
@@ -35,7 +35,7 @@ def test_free(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", TAKE, ids=names(TAKE))
-def test_take(row: Row) -> None:
+def test_take_cpus(row: Row) -> None:
     """TestCPUAccumulatorTake"""
     acc = CpuAccumulator(topology(row["topology"]), parse_cpus(row["available"]), row["count"], "packed")
     taken = 0
@@ -81,7 +81,7 @@ def test_combinations_share_arrays_as_go_slices_do() -> None:
         kept.append(combo)
         seen.append(list(combo))
     assert seen == [[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 3, 4], [0, 2, 3, 4], [1, 2, 3, 4]]
-    # The first two have three values in common, and so their array: the second one is written over the first.
+    # The first two share three values and the underlying array: the second one overwrites the first.
     assert [list(combo) for combo in kept] == [[0, 1, 2, 4], [0, 1, 2, 4], [0, 1, 3, 4], [0, 2, 3, 4], [1, 2, 3, 4]]
     assert [list(combo) for combo in list(combinations(range(4), 3))] == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
 

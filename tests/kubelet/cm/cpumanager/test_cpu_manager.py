@@ -1,5 +1,5 @@
-"""The CPU manager. The tables re-tell, of pkg/kubelet/cm/cpumanager/cpu_manager_test.go,
-TestCPUManagerAddWithInitContainers, TestReconcileState and TestCPUManagerGenerate."""
+"""The CPU manager. The tables are adapted from TestCPUManagerAddWithInitContainers, TestReconcileState and
+TestCPUManagerGenerate in pkg/kubelet/cm/cpumanager/cpu_manager_test.go."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RECONCILE = [row for row in TABLE if row["test"] == "reconcile"]
 
 
 class Runtimes:
-    """What the manager asks of the runtime."""
+    """The updates that the manager requests from the runtime."""
 
     def __init__(self, error: str = "") -> None:
         self.error = error
@@ -85,7 +85,7 @@ def test_reconcile(row: Row) -> None:
     assert bool(row["updateError"]) == (bool(row["failed"]) and bool(runtime.updates))
 
 
-def test_containers_of_the_shared_pool_follow_it() -> None:
+def test_containers_in_the_shared_pool_are_updated_with_it() -> None:
     running = {"containerStatuses": [{"name": "main", "containerID": "containerd://1", "state": {"running": {}}}]}
     pod = pod_of({"uid": "shared", "containers": [{"name": "main"}]})
     runtime = Runtimes()
@@ -136,7 +136,7 @@ FOUR_CORES = MachineInfo(
         ("1", MachineInfo(), "could not detect number of cpus"),
     ],
 )
-def test_which_configurations_it_starts_with(reserved: str | None, machine: MachineInfo, problem: str) -> None:
+def test_configurations_with_which_it_starts(reserved: str | None, machine: MachineInfo, problem: str) -> None:
     """TestCPUManagerGenerate"""
     reservation = {} if reserved is None else {"cpu": quantity(reserved)}
     settings = ResourceManagerSettings(machine=machine, reservation=reservation)

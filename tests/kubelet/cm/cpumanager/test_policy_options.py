@@ -42,7 +42,7 @@ ALPHA_ON = FeatureGates({ALPHA: True})
         ("prefer-align-cpus-by-uncorecache", {ALPHA: False, BETA: False}, ""),
     ],
 )
-def test_options_available(option: str, gates: Mapping[str, bool], problem: str) -> None:
+def test_available_options(option: str, gates: Mapping[str, bool], problem: str) -> None:
     """TestPolicyDefaultsAvailable, TestPolicyOptionsAvailable, TestPolicyOptionsAlwaysAvailableOnceGA"""
     found = outcome(lambda: check_option_available(option, FeatureGates(gates)))[1]
     assert found.startswith(problem)
@@ -77,7 +77,7 @@ TWO_NODES_PER_SOCKET, TWO_SOCKETS_PER_NODE = (
         ("align-by-socket", TWO_NODES_PER_SOCKET, "restricted", ""),
     ],
 )
-def test_options_suit_the_machine(option: str, machine: str, topology_policy: str, problem: str) -> None:
+def test_options_require_a_suitable_machine(option: str, machine: str, topology_policy: str, problem: str) -> None:
     """TestValidateStaticPolicyOptions"""
     options = new_static_policy_options({option: "true"}, ALPHA_ON)
     found = outcome(lambda: validate_static_policy_options(options, topology(machine), topology_policy))[1]
@@ -98,7 +98,7 @@ def test_options_suit_the_machine(option: str, machine: str, topology_policy: st
         (("distribute-cpus-across-numa", "distribute-cpus-across-cores"), True),
     ],
 )
-def test_options_together(options: tuple[str, ...], exclusive: bool) -> None:
+def test_combined_options(options: tuple[str, ...], exclusive: bool) -> None:
     """TestPolicyOptionsCompatibility"""
     found = outcome(lambda: new_static_policy_options(dict.fromkeys(options, "true"), ALPHA_ON))[1]
     problem = f"static policy options {' and '.join(options)} can not be used at the same time"
@@ -120,6 +120,6 @@ def test_options_together(options: tuple[str, ...], exclusive: bool) -> None:
         ({"full-pcpus-only": "1", "badvalue2": "lorem"}, None, 'unknown CPU Manager Policy option: "badvalue2"'),
     ],
 )
-def test_new_options(options: Mapping[str, str], expected: StaticPolicyOptions | None, problem: str) -> None:
+def test_created_options(options: Mapping[str, str], expected: StaticPolicyOptions | None, problem: str) -> None:
     """TestStaticPolicyOptions"""
     assert outcome(lambda: new_static_policy_options(options)) == (expected, problem)

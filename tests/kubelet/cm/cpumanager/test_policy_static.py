@@ -1,4 +1,4 @@
-"""The static policy. The tables re-tell pkg/kubelet/cm/cpumanager/policy_static_test.go."""
+"""The static policy. The tables are adapted from pkg/kubelet/cm/cpumanager/policy_static_test.go."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_add(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", of("reuse"), ids=names(of("reuse")))
-def test_cpus_of_init_containers_are_used_again(row: Row) -> None:
+def test_cpus_of_init_containers_are_reused(row: Row) -> None:
     """TestStaticPolicyReuseCPUs, TestStaticPolicyDoNotReuseCPUs"""
     policy, pod = policy_for(row), pod_of(row["pod"])
     for container in all_containers(pod):
@@ -132,7 +132,7 @@ def test_validate_pod_scope_resources(row: Row) -> None:
     assert bool(outcome(lambda: validate_pod_scope_resources(pod, gates))[1]) == row.get("expectError", False)
 
 
-def test_an_alignment_error_has_a_reason_of_its_own() -> None:
+def test_an_alignment_error_has_its_own_reason() -> None:
     row = next(row for row in of("add") if row.get("error", "").startswith("SMT Alignment Error"))
     policy, pod = policy_for(row), pod_of(row["pod"])
     with pytest.raises(Exception, match="SMT Alignment Error") as caught:
@@ -151,7 +151,7 @@ def test_pod_level_cpus_are_released_with_the_last_container() -> None:
     assert policy.state.default_cpus == before
 
 
-def test_another_policy_refuses_the_state() -> None:
+def test_a_state_of_another_policy_is_rejected() -> None:
     """state_checkpoint_test.go: Restore checkpoint from checkpoint with invalid policy name"""
     state = CpuState(policy="none")
     with pytest.raises(MachineError, match='configured policy "static" differs from state checkpoint policy "none"'):

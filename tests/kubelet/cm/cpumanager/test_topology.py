@@ -30,7 +30,7 @@ def test_discover(row: Row) -> None:
 
 
 def test_details_of_a_machine() -> None:
-    """TestCPUDetails...: the same questions, asked of one machine"""
+    """TestCPUDetails...: the same queries for one machine"""
     details = topology("topoDualSocketMultiNumaPerSocketHT").details
     assert details.ids("numa") == {0, 1, 2, 3}
     assert details.ids_in("numa", "socket", (1,)) == {2, 3}

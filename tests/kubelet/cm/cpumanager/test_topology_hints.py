@@ -1,4 +1,4 @@
-"""Hints of the CPU manager. The tables re-tell pkg/kubelet/cm/cpumanager/topology_hints_test.go."""
+"""Hints of the CPU manager. The tables are adapted from pkg/kubelet/cm/cpumanager/topology_hints_test.go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices a container gets, and why it gets none."""
+"""The devices that a container gets, and the reasons why it gets none."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_why_a_container_gets_no_devices(healthy: set[str] | None, held: set[str
     assert str(error.value) == problem
 
 
-def test_a_container_keeps_exactly_what_it_has() -> None:
+def test_a_container_keeps_its_devices() -> None:
     held = {"a", "b"}
     check_held_devices(DeviceRequest("u", "c", "r", 2), held)
     state = ResourceState({}, {"a", "b", "x"}, {"r": {"a", "b"}}, held)
@@ -256,14 +256,14 @@ def test_a_container_keeps_exactly_what_it_has() -> None:
     assert str(error.value) == 'pod "u" container "c" changed request for resource "r" from 2 to 3'
 
 
-def test_a_request_for_none_is_satisfied_unless_nothing_is_healthy() -> None:
+def test_a_request_for_zero_devices_is_satisfied_unless_none_is_healthy() -> None:
     none = DeviceRequest("u", "c", "r", 0)
     assert not devices_to_allocate(none, ResourceState({}, {"a"}, {}, None), (), None, no_preference)
     with pytest.raises(AllocationError, match="no healthy devices"):
         devices_to_allocate(none, ResourceState({}, set(), {}, None), (), None, no_preference)
 
 
-def test_devices_come_in_the_order_of_the_plugin() -> None:
+def test_devices_are_in_the_order_of_the_plugin() -> None:
     listed = by_id(*(PluginDevice(each) for each in ("gpu10", "gpu9", "gpu2")))
     state = ResourceState(listed, {*listed}, {"r": {"gpu10"}}, None)
     assert devices_to_allocate(DeviceRequest("u", "c", "r", 1), state, (), None, no_preference) == {"gpu9"}

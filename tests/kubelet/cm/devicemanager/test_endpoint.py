@@ -19,7 +19,7 @@ def test_calls_reach_the_plugin() -> None:
     assert endpoint.preferred_allocation((), (), -1) == {"device0", "device1"}
 
 
-def test_a_stopped_endpoint_answers_nothing() -> None:
+def test_a_stopped_endpoint_rejects_calls() -> None:
     """manager_test.go TestUpdateCapacityAllocatable, its endpoint."""
     endpoint = PluginEndpoint("example.com/gpu", FakePlugin(prefer=lambda *_: ()), stopped_at=0)
     for call in (
@@ -31,7 +31,7 @@ def test_a_stopped_endpoint_answers_nothing() -> None:
             call()
 
 
-def test_it_is_known_for_five_minutes() -> None:
+def test_a_stopped_endpoint_is_remembered_for_five_minutes() -> None:
     endpoint = PluginEndpoint("mock", stopped_at=MINUTE)
     assert not endpoint.stop_grace_period_expired(6 * MINUTE)
     assert endpoint.stop_grace_period_expired(6 * MINUTE + 1)

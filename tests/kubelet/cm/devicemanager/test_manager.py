@@ -1,4 +1,4 @@
-"""The device manager: admission, containers, plugins that come and go, restarts of the kubelet."""
+"""The device manager: admission, containers, plugins that connect and disconnect, restarts of the kubelet."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_device_pre_start_container() -> None:
     assert len(plugin.calls) == 2
 
 
-def test_pre_start_fails_while_the_plugin_is_gone_or_nothing_is_allocated() -> None:
+def test_pre_start_fails_if_the_plugin_is_gone_or_nothing_is_allocated() -> None:
     pod, other = pod_with({ONE: 1}), pod_with({ONE: 1}, uid="other")
     manager = Kubelet(pods=[pod, other]).manager()
     register(manager, ONE, ("dev1",), FakePlugin(pre_start_required=True))
@@ -182,7 +182,7 @@ def test_a_plugin_that_cannot_allocate() -> None:
     assert manager.pod_devices.pods() == []
 
 
-def test_a_plugin_that_cannot_say_what_it_prefers() -> None:
+def test_a_plugin_whose_preferred_allocation_fails() -> None:
     def refuse(available: object, must_include: object, size: int) -> tuple[str, ...]:
         raise DevicePluginError("rpc error: code = Unknown desc = broken")
 
@@ -196,8 +196,8 @@ def test_a_plugin_that_cannot_say_what_it_prefers() -> None:
     )
 
 
-def test_an_unknown_resource_is_not_the_device_managers() -> None:
-    """It passes here; the predicates do not count what the node does not have."""
+def test_an_unknown_resource_is_not_managed_by_device_plugins() -> None:
+    """The device manager accepts it; the predicates ignore resources that the node does not have."""
     pod = pod_with({ONE: 1})
     manager = Kubelet(pods=[pod]).manager()
     allocate_all(manager, pod)
@@ -229,7 +229,7 @@ def test_admit_pod_with_dra_resources(enabled: bool) -> None:
             allocate_all(manager, pod)
 
 
-def test_a_container_does_not_start_again_once_its_plugin_is_forgotten() -> None:
+def test_a_container_does_not_restart_once_its_plugin_is_forgotten() -> None:
     pod = pod_with({ONE: 1})
     kubelet = Kubelet(pods=[pod])
     manager = kubelet.manager()
@@ -244,7 +244,7 @@ def test_a_container_does_not_start_again_once_its_plugin_is_forgotten() -> None
     assert str(error.value) == f"endpoint not found in cache for a registered resource: {ONE}"
 
 
-def test_devices_that_nobody_registered() -> None:
+def test_unregistered_devices() -> None:
     pod = pod_with({ONE: 1})
     manager = Kubelet(pods=[pod]).manager()
     manager.update_devices(ONE, on_node(0, "dev1"))
@@ -274,11 +274,11 @@ def test_update_capacity_allocatable() -> None:
 
     register(manager, ONE, health("h", "h", "u"))
     assert counts() == (3, 2, ())
-    manager.update_devices(ONE, health("h", "h"))  # an unhealthy one is deleted
+    manager.update_devices(ONE, health("h", "h"))  # an unhealthy device is deleted
     assert counts() == (2, 2, ())
-    manager.update_devices(ONE, health("h", "u", "u"))  # a healthy one becomes unhealthy
+    manager.update_devices(ONE, health("h", "u", "u"))  # a healthy device becomes unhealthy
     assert counts() == (3, 1, ())
-    manager.update_devices(ONE, health("h", "u", "u")[1:])  # a healthy one is deleted
+    manager.update_devices(ONE, health("h", "u", "u")[1:])  # a healthy device is deleted
     assert counts() == (2, 0, ())
     register(manager, "resource2", health("h", "u", "u"))
     assert counts("resource2") == (3, 1, ())
@@ -295,7 +295,7 @@ def test_update_capacity_allocatable() -> None:
 
     manager.plugin_disconnected("resource2")
     assert counts("resource2") == (3, 0, ())
-    again = kubelet.restart()  # a resource stays the plugins', so that its pods are rejected rather than started
+    again = kubelet.restart()  # the resource still belongs to plugins, so its pods are rejected
     found = again.get_capacity()
     assert (found.capacity, found.allocatable, found.removed) == ({"resource2": 0}, {"resource2": 0}, ())
     assert again.is_device_plugin_resource("resource2")
@@ -386,14 +386,14 @@ def restarted(*, running: bool, ready: bool) -> tuple[DeviceManager, Pod]:
     return kubelet.restart([("pod", "c0")] if running else []), pod
 
 
-def test_a_container_that_runs_on_keeps_its_devices_before_the_plugin_is_back() -> None:
+def test_a_running_container_keeps_its_devices_before_the_plugin_registers_again() -> None:
     """Flow 2 of devicesToAllocate: only the kubelet has restarted."""
     manager, pod = restarted(running=True, ready=False)
     allocate_all(manager, pod)
 
 
 @pytest.mark.parametrize(("running", "ready"), [(False, False), (True, True)], ids=["rebooted", "sources are ready"])
-def test_otherwise_it_is_rejected_until_the_plugin_is_back(running: bool, ready: bool) -> None:
+def test_it_is_rejected_until_the_plugin_registers_again(running: bool, ready: bool) -> None:
     """Flow 3 of devicesToAllocate: the node was rebooted."""
     manager, pod = restarted(running=running, ready=ready)
     with pytest.raises(AllocationError) as error:
@@ -406,7 +406,7 @@ def test_otherwise_it_is_rejected_until_the_plugin_is_back(running: bool, ready:
     allocate_all(manager, pod)
 
 
-def test_devices_are_not_freed_before_all_sources_reported() -> None:
+def test_devices_are_not_released_before_all_sources_reported() -> None:
     manager, _ = restarted(running=False, ready=False)
     manager.active_pods = list
     manager.update_allocated_devices()

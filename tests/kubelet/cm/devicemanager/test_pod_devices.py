@@ -1,4 +1,4 @@
-"""Which container has which devices, and what it sees of them."""
+"""The devices of each container, and what the container sees of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_device_run_container_options(responses: dict[str, tuple[str, ...]], cdi
     assert devices.run_container_options("pod", "c") == RunContainerOptions(cdi_devices=cdi_devices)
 
 
-def test_of_two_settings_the_first_counts() -> None:
+def test_the_first_of_two_settings_is_used() -> None:
     def response(value: str) -> AllocatedDevices:
         mount, device = ContainerMount("/lib", "/lib", host_path=value), DeviceInfo(value, "/dev/x", "mrw")
         return AllocatedDevices(

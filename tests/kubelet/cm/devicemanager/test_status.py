@@ -1,4 +1,4 @@
-"""What the API server learns of devices: in the node's status and in that of a pod."""
+"""Devices in the statuses of nodes and pods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.devices import Kubelet, hold, pod_with
 GPU = "example.com/gpu"
 
 
-def test_a_resource_whose_plugin_is_gone_stays_with_nothing_to_give() -> None:
+def test_a_resource_without_its_plugin_stays_with_zero_devices() -> None:
     """setters.go MachineInfo."""
     status = NodeStatus(capacity={"cpu": "8", "old.com/x": "3"}, allocatable={"cpu": "7", "old.com/x": "0"})
     new = with_device_capacity(status, DeviceCapacity({GPU: 2}, {GPU: 1}, ("old.com/x",)))

@@ -1,4 +1,4 @@
-"""From which NUMA nodes devices can come."""
+"""NUMA nodes from which devices can be allocated."""
 
 from __future__ import annotations
 

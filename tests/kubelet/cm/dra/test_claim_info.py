@@ -1,7 +1,5 @@
-"""Cases from upstream's pkg/kubelet/cm/dra/claiminfo_test.go: what concerns the fate of a pod.
-
-13 of 44 rows, and the accessors as the rest of the tests use them. Not here: locks, empty parameters, and names of the
-file, which ours has not.
+"""Cases from upstream's pkg/kubelet/cm/dra/claiminfo_test.go that affect pods: 13 of 44 rows; the other tests use the
+accessors. Omitted: locks, empty parameters, and file names, which kubesim does not have.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ def test_cdi_devices_of_a_request(request_name: str, found: list[str]) -> None:
     assert list(claim_info(devices=[one, two]).cdi_devices(request_name)) == found
 
 
-def test_a_device_without_request_names_is_for_all() -> None:
+def test_a_device_without_request_names_serves_all_requests() -> None:
     assert list(claim_info(devices=[replace(PREPARED, request_names=())]).cdi_devices("any")) == [
         "vendor.com/class=device"
     ]
@@ -60,7 +58,7 @@ def test_cache() -> None:
     assert not cache.has_pod_reference(POD_UID)
 
 
-def test_claims_in_use_count_what_is_prepared() -> None:
+def test_only_prepared_claims_count_as_in_use() -> None:
     cache = ClaimInfoCache({})
     assert cache.claims_in_use() == {"<any>": 0}
     cache.add(claim_info("one", prepared=True))
@@ -70,7 +68,7 @@ def test_claims_in_use_count_what_is_prepared() -> None:
 
 
 def test_sync_to_checkpoint() -> None:
-    """TestSyncToCheckpoint, TestNewClaimInfoFromState: what comes back counts as not prepared."""
+    """TestSyncToCheckpoint, TestNewClaimInfoFromState: restored claims count as not prepared."""
     disk: dict[str, Any] = {}
     cache = ClaimInfoCache(disk)
     info = claim_info(pods=["a", "b"], prepared=True)

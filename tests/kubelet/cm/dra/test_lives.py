@@ -1,4 +1,4 @@
-"""Claims over the lives of pods and kubelets: sharing, restarts, pods that are gone, health in the status.
+"""Claims over the lifecycles of pods and kubelets: sharing, restarts, deleted pods, health in the status.
 
 Cases from upstream's pkg/kubelet/cm/dra/manager_test.go: TestHandleWatchResourcesStream (five of seven; the others are
 about the stream itself), TestUpdateAllocatedResourcesStatus, TestUpdateAllocatedResourcesStatus_Subrequest,
@@ -33,7 +33,7 @@ from tests.support.fakes.dra import (
 )
 
 
-def test_the_last_of_two_pods_has_the_claim_unprepared() -> None:
+def test_the_last_pod_unprepares_a_shared_claim() -> None:
     first, second = claiming_pod("claim"), claiming_pod("claim", uid="second")
     driver = FakeDriver()
     manager = dra_manager(resource_claim(pods=[POD_UID, "second"]), drivers=[driver])
@@ -49,7 +49,7 @@ def test_the_last_of_two_pods_has_the_claim_unprepared() -> None:
     assert (len(driver.prepared), len(driver.unprepared)) == (1, 1)
 
 
-def test_after_a_restart_a_claim_is_known_but_prepared_again() -> None:
+def test_after_a_restart_a_known_claim_is_prepared_again() -> None:
     """The CDI files of the driver may be gone."""
     checkpoints: dict[str, Any] = {}
     before = dra_manager(resource_claim(), drivers=[FakeDriver()], checkpoints=checkpoints)
@@ -62,7 +62,7 @@ def test_after_a_restart_a_claim_is_known_but_prepared_again() -> None:
     assert len(driver.prepared) == 1
 
 
-def test_claims_of_pods_that_are_gone_are_unprepared_by_the_reconcile_loop() -> None:
+def test_claims_of_deleted_pods_are_unprepared_by_the_reconcile_loop() -> None:
     active = [claiming_pod("claim")]
     driver = FakeDriver()
     manager = dra_manager(drivers=[driver], active=active)
@@ -80,7 +80,7 @@ def test_claims_of_pods_that_are_gone_are_unprepared_by_the_reconcile_loop() -> 
     run_virtual(main)
 
 
-def test_a_driver_that_is_gone_leaves_its_claims_for_the_next_round() -> None:
+def test_claims_of_a_missing_driver_are_retried_in_the_next_reconcile() -> None:
     manager = dra_manager()
     manager.cache.add(claim_info(prepared=True))
     assert run_virtual(manager.reconcile)
@@ -110,7 +110,7 @@ def report(device: str, health: str) -> DeviceHealthReport:
         ),
     ],
 )
-def test_pods_are_notified_of_a_change_of_health(
+def test_pods_are_notified_of_changed_health(
     pods: Sequence[str], reports: Sequence[Sequence[DeviceHealthReport]], updates: Sequence[tuple[str, ...]]
 ) -> None:
     received: list[Sequence[str]] = []
@@ -246,7 +246,7 @@ def test_build_resource_health(
     assert found == [{"name": "claim:claim", "resources": [entry]}]
 
 
-def test_a_driver_that_reports_no_health_leaves_it_unknown() -> None:
+def test_without_health_reports_the_health_is_unknown() -> None:
     found = status_of(claiming_pod("claim"), "claim", PreparedDevice("pool", "dev"), UNKNOWN, "")
     health = {"resourceID": "driver/pool/dev", "health": UNKNOWN}
     assert found == [{"name": "claim:claim", "resources": [health]}]

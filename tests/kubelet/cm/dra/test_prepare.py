@@ -48,7 +48,7 @@ TIMEOUT = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
 
 
 def prepare(manager: DraManager, pod: Pod) -> str:
-    """The error, if there is one."""
+    """The error, or None."""
 
     async def main() -> str:
         try:
@@ -256,8 +256,8 @@ def test_prepare_resources(
         assert [entry["drivers"] for entry in checkpoints[CHECKPOINT]] == [{DRIVER: devices}]
 
 
-def test_a_claim_that_is_not_allocated_is_refused() -> None:
-    """The kubelet of a pod that came with a node."""
+def test_an_unallocated_claim_is_rejected() -> None:
+    """The kubelet of a pod that was created with its node."""
     claim = resource_claim()
     claim.extra["status"].pop("allocation")
     assert prepare(dra_manager(claim), claiming_pod("claim")) == f"{PREFIX}ResourceClaim claim: not allocated"
@@ -274,7 +274,7 @@ def test_a_generated_claim_must_belong_to_the_pod() -> None:
     assert unknown == f'{PREFIX}pod "test-namespace/test-pod": ResourceClaim not created yet'
 
 
-def test_an_error_of_one_claim_names_it() -> None:
+def test_each_driver_gets_one_batch() -> None:
     driver = FakeDriver(answers={CLAIM_UID: ClaimResult("no power")})
     manager = dra_manager(resource_claim(), drivers=[driver])
     failed = f"{PREFIX}NodePrepareResources failed for ResourceClaim claim: no power"
@@ -286,7 +286,7 @@ def test_an_error_of_one_claim_names_it() -> None:
 
 
 def test_prepared_and_new_claims_of_one_pod() -> None:
-    """TestPrepareResourcesWithPreparedAndNewClaim: only the new ones go to the driver, in one batch."""
+    """TestPrepareResourcesWithPreparedAndNewClaim: only the new claims are sent to the driver, in one batch."""
     driver = FakeDriver()
     claims = [resource_claim("claim"), resource_claim("second", uid="second-uid"), resource_claim("third", uid="third")]
     manager = dra_manager(*claims, drivers=[driver])
@@ -385,7 +385,7 @@ def test_unprepare_resources(
     assert manager.pod_might_need_to_unprepare_resources(POD_UID) == bool(error)
 
 
-def test_unprepare_without_a_claim_asks_nobody() -> None:
+def test_unprepare_without_a_claim_makes_no_call() -> None:
     driver = FakeDriver()
     assert unprepare(dra_manager(drivers=[driver]), claiming_pod("claim")) == ""
     assert driver.unprepared == []

@@ -1,6 +1,6 @@
-"""The memory manager. The tables re-tell, of pkg/kubelet/cm/memorymanager/memory_manager_test.go,
-TestValidateReservedMemory, TestConvertPreReserved, TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState
-and TestAllocateAndAddPodWithInitContainers."""
+"""The memory manager. The tables are adapted from TestValidateReservedMemory, TestConvertPreReserved,
+TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState and TestAllocateAndAddPodWithInitContainers in
+pkg/kubelet/cm/memorymanager/memory_manager_test.go."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def manager_with(active: list[Pod]) -> MemoryManager:
     return manager
 
 
-def test_init_containers_give_back_their_memory_once_the_next_container_starts() -> None:
+def test_init_containers_release_their_memory_when_the_next_container_starts() -> None:
     pod = pod_of(
         {
             "uid": "pod1",
@@ -148,7 +148,7 @@ def test_no_memory_reserved() -> None:
 
 
 def test_too_little_memory_is_an_unexpected_error() -> None:
-    """No hints at all count as no preference, so that it is the allocation that fails."""
+    """Missing hints count as no preference, so that the allocation fails instead."""
     pod = pod_of({"uid": "pod1", "containers": [container("main", "40Gi", "1Gi")]})
     manager = manager_with([pod])
     assert manager.topology_hints(pod, pod.spec.containers[0]) == {}

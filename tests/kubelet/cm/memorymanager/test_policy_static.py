@@ -1,4 +1,4 @@
-"""The static policy. The tables re-tell pkg/kubelet/cm/memorymanager/policy_static_test.go."""
+"""The static policy. The tables are adapted from pkg/kubelet/cm/memorymanager/policy_static_test.go."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def policy_for(row: Row, gates: FeatureGates | None = None) -> StaticMemoryPolic
 
 
 def check_state(row: Row, policy: StaticMemoryPolicy) -> None:
-    """The order of blocks does not matter, and within a group of nodes not from which one the memory is."""
+    """The order of blocks is irrelevant, and so is the NUMA node within a group."""
     found = {
         uid: {name: set(blocks) for name, blocks in each.items()} for uid, each in policy.state.assignments.items()
     }
@@ -96,8 +96,8 @@ def test_allocate(row: Row) -> None:
 
 @pytest.mark.parametrize("row", of("all"), ids=names(of("all")))
 def test_allocate_all_containers(row: Row) -> None:
-    """TestStaticPolicyAllocateWithInitContainers, TestStaticPolicyAllocateWithRestartableInitContainers; what a row
-    gives as reusable before the first container is nothing"""
+    """TestStaticPolicyAllocateWithInitContainers, TestStaticPolicyAllocateWithRestartableInitContainers; a row's
+    reusable memory before the first container is none"""
     policy, pod = policy_for(row), pod_of(row["pod"])
     for container in all_containers(pod):
         assert outcome(lambda: policy.allocate(pod, container))[1] == row["error"]  # noqa: B023 (called immediately)
@@ -123,7 +123,7 @@ def shown(hints: Hints) -> dict[str, list[list[object]]] | None:
 
 @pytest.mark.parametrize("row", of("hints"), ids=names(of("hints")))
 def test_topology_hints(row: Row) -> None:
-    """TestStaticPolicyGetTopologyHints; no hints at all are nil there, and empty here"""
+    """TestStaticPolicyGetTopologyHints; missing hints are nil there, and empty here"""
     policy, pod = policy_for(row), pod_of(row["pod"])
     assert shown(topology_hints(policy, pod, pod.spec.containers[0])) == (row["hints"] or {})
 
@@ -155,7 +155,7 @@ def test_pod_requested_resources(row: Row) -> None:
 
 @pytest.mark.parametrize("row", of("violating"), ids=names(of("violating")))
 def test_nodes_stay_in_their_groups(row: Row) -> None:
-    """Test_isAffinityViolatingNUMAAllocations, seen in the message for a pod that is to get these nodes"""
+    """Test_isAffinityViolatingNUMAAllocations, checked by the message for a pod that is to get these nodes"""
     base = next(each for each in of("allocate") if each["error"] == "")
     state = {node: [count, cells, {"memory": [9, 0, 9, 0, 9]}] for node, (count, cells, _) in row["state"].items()}
     given = {**base, "assignments": {}, "state": state, "affinity": [row["affinity"], True]}
@@ -174,7 +174,7 @@ def test_validate_pod_scope_resources(row: Row) -> None:
     assert outcome(lambda: validate_pod_scope_resources(pod_of(row["pod"]), gates_of(row)))[1] == row["error"]
 
 
-def test_another_policy_refuses_the_state() -> None:
+def test_a_state_of_another_policy_is_rejected() -> None:
     """state_checkpoint_test.go: should fail with invalid policy name"""
     with pytest.raises(MachineError, match='configured policy "Static" differs from state checkpoint policy "None"'):
         restore(MemoryState(policy="None"), "Static")

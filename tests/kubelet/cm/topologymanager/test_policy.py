@@ -1,4 +1,4 @@
-"""One affinity out of many hints. The tables re-tell pkg/kubelet/cm/topologymanager/policy_test.go,
+"""One merged affinity of many hints. The tables re-tell pkg/kubelet/cm/topologymanager/policy_test.go,
 policy_best_effort_test.go, policy_restricted_test.go, policy_single_numa_node_test.go, policy_none_test.go and
 numa_info_test.go."""
 
@@ -65,7 +65,7 @@ def test_max_of_min_affinity_counts(row: Row) -> None:
 @pytest.mark.parametrize("row", of("compare"), ids=names(of("compare")))
 def test_compare_hints_narrowest(row: Row) -> None:
     """TestCompareHintsNarrowest"""
-    # The best count is that of a resource which needs this many nodes.
+    # The best count is the number of nodes that a resource needs.
     needed = TopologyHint(frozenset(range(row["best"])))
     merger = HintMerger(Policy(BEST_EFFORT, NOWHERE, PolicyOptions()), [(needed,)] if row["best"] else [])
     current = None if row["current"] is None else hint_of(row["current"])
@@ -93,21 +93,21 @@ def test_filter_single_numa_hints(row: Row) -> None:
     ],
 )
 def test_can_admit_pod_result(policy: PolicyName, preferred: bool, expected: bool) -> None:
-    """TestPolicy...CanAdmitPodResult: of a hint without nodes"""
+    """TestPolicy...CanAdmitPodResult with a hint without nodes"""
     hint = TopologyHint(None, preferred)
     _, admit = Policy(policy, NumaInfo((0, 1), {}), PolicyOptions()).merge([{"resource": (hint,)}])
     assert admit == expected
 
 
-def test_none_has_no_affinity() -> None:
+def test_the_policy_none_has_no_affinity() -> None:
     """TestPolicyNoneMerge"""
     policy = Policy(NONE, NOWHERE, PolicyOptions())
     for hints in ({}, {"resource": (TopologyHint(frozenset((0,)), preferred=True),)}):
         assert policy.merge([hints]) == (TopologyHint(None, preferred=False), True)
 
 
-def test_many_combinations_are_quick() -> None:
-    """Eight NUMA nodes and four resources: upstream goes through four thousand million combinations."""
+def test_many_combinations_are_merged_quickly() -> None:
+    """Eight NUMA nodes and four resources: upstream tries four thousand million combinations."""
     nodes = range(8)
     masks = [frozenset(n for n in nodes if mask >> n & 1) for mask in range(1, 256)]
     hints = tuple(TopologyHint(mask, len(mask) == 1) for mask in masks)

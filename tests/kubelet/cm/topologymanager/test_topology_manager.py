@@ -31,7 +31,7 @@ def of(test: str) -> list[Row]:
 
 @part
 class Provider:
-    """Has hints, and remembers what was allocated; `error` makes it fail."""
+    """Provides hints, and records what was allocated; `error` makes it fail."""
 
     hints: Hints
     allocated: list[str]
@@ -59,7 +59,7 @@ def pod_with(**spec: object) -> Pod:
 
 @pytest.mark.parametrize("row", of("new manager"), ids=names(of("new manager")))
 def test_new_manager(row: Row) -> None:
-    """TestNewManager; its messages are parts of ours"""
+    """TestNewManager; its messages are parts of kubesim's"""
     topology = tuple(NumaNode(node, distances=distances) for node, distances in row["topology"])
     made, problem = outcome(lambda: new_topology_manager(topology, row["policy"], "container", row["options"]))
     assert row["error"] in problem
@@ -98,7 +98,7 @@ def test_the_order_of_allocation() -> None:
 
 
 @pytest.mark.parametrize("scope", ["container", "pod"])
-def test_affinity_is_there_while_providers_allocate(scope: str) -> None:
+def test_the_affinity_is_set_while_providers_allocate(scope: str) -> None:
     """TestGetAffinity, TestContainerCalculateAffinity, TestPodCalculateAffinity"""
     only = TopologyHint(frozenset((1,)), preferred=True)
     manager = new_topology_manager(TWO, "restricted", scope)
@@ -115,7 +115,7 @@ def test_affinity_is_there_while_providers_allocate(scope: str) -> None:
         ("pod", "pod with pod-level resources failed admission under pod-scope topology manager"),
     ],
 )
-def test_pods_with_pod_level_resources_have_messages_of_their_own(scope: str, message: str) -> None:
+def test_pods_with_pod_level_resources_have_separate_messages(scope: str, message: str) -> None:
     gates = gates_of({"gates": {"PodLevelResourceManagers": True}})
     manager = new_topology_manager(TWO, "restricted", scope, {}, gates)
     manager.providers = [Provider({"resource": ()}, [])]
@@ -195,7 +195,7 @@ def test_pod_admit_result(error: AllocationError, expected: tuple[str, str]) -> 
     assert pod_admit_result(error) == expected
 
 
-def test_an_error_of_a_provider_refuses_the_pod() -> None:
+def test_an_error_of_a_provider_rejects_the_pod() -> None:
     manager = new_topology_manager(TWO, "best-effort")
     manager.providers = [Provider({}, [], error="no devices")]
     assert outcome(lambda: manager.admit(pod_with())) == (None, "no devices")

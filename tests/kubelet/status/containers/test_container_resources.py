@@ -1,4 +1,4 @@
-"""The resources of a status are put together from amounts and from what the spec claims."""
+"""The resources of a status: amounts from the runtime and claims from the spec."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def test_claims_are_those_of_the_spec() -> None:
     )
 
 
-def test_without_any_amount_or_claim_there_are_none() -> None:
+def test_without_amounts_and_claims_there_are_none() -> None:
     assert requirements({}, {}, ResourceRequirements(limits={"cpu": "1"})) is NO_RESOURCES

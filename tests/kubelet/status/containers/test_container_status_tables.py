@@ -1,9 +1,9 @@
-"""The API status of each container, row by row as upstream's own tables have it.
+"""The API status of each container, with upstream's tables.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestConvertToAPIContainerStatuses (13 rows),
 TestConvertToAPIContainerStatusesForResources (16), TestConvertToAPIContainerStatusesForUser (2 of 6: the gate is
-locked, and a user here is one of Linux). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2: an
-alpha feature that is off), TestConvertToAPIContainerStatusesDataRace (1: about locking).
+locked, and a user here is one of Linux). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2: a
+disabled alpha feature), TestConvertToAPIContainerStatusesDataRace (1: about locks).
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def guaranteed(same: dict[str, str]) -> JsonObject:
 
 
 def reported(resources: JsonObject) -> RuntimeResources:
-    """What a runtime reports of these resources; of what does not exist, zero."""
+    """The resources that a runtime reports; zero for missing ones."""
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
     return RuntimeResources(
         requests.get("cpu", "0"), limits.get("cpu", "0"), requests.get("memory", "0"), limits.get("memory", "0")
@@ -340,7 +340,7 @@ def test_convert_to_api_container_statuses_for_resources(
         pytest.param(ContainerUser(1000, 3000), {"linux": {"uid": 1000, "gid": 3000}}, id="no groups"),
     ],
 )
-def test_user(user: ContainerUser | None, expected: JsonObject | None) -> None:
+def test_the_user_of_a_container(user: ContainerUser | None, expected: JsonObject | None) -> None:
     record = ContainerRecord("://id", "A", "running", user=user)
     [found] = converted({"containers": [{"name": "A"}]}, [], record)
     assert found.user == expected

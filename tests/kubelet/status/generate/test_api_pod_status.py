@@ -1,4 +1,4 @@
-"""The whole status of a pod: what the corpora do not reach, and the rules worth reading."""
+"""The whole status of a pod: cases that the corpora do not cover, and the main rules."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_running_pod() -> None:
     }
 
 
-def test_a_failed_start_shows_as_the_reason_to_wait_and_the_end_moves_to_last_state() -> None:
+def test_a_failed_start_is_the_waiting_reason_and_the_exit_moves_to_last_state() -> None:
     exited = ContainerRecord("containerd://c1", "app", "exited", exit_code=1, reason="Error")
     status = generate(a_pod(), exited, reasons={"app": ("CrashLoopBackOff", "back-off 10s")})
     assert app(status).state.to_json() == {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}
@@ -85,7 +85,7 @@ def test_a_failed_start_shows_as_the_reason_to_wait_and_the_end_moves_to_last_st
     assert app(finished).state.terminated is not None
 
 
-def test_a_container_that_vanished_is_inferred_to_have_ended() -> None:
+def test_a_missing_container_is_inferred_to_have_exited() -> None:
     old = {"containerStatuses": [{"name": "app", "state": {"running": {}}, "restartCount": 4}]}
     status = generate(a_pod(old))
     assert app(status).state.to_json() == {"waiting": {"reason": "ContainerCreating"}}
@@ -95,7 +95,7 @@ def test_a_container_that_vanished_is_inferred_to_have_ended() -> None:
     assert (app(status).restart_count, status.phase) == (5, "Running")
 
 
-def test_a_container_that_had_ended_and_vanished_keeps_its_status_and_is_not_started() -> None:
+def test_an_exited_container_that_was_removed_keeps_its_status_and_is_not_started() -> None:
     ended = {
         "name": "app",
         "state": {"terminated": {"exitCode": 3}},
@@ -106,7 +106,7 @@ def test_a_container_that_had_ended_and_vanished_keeps_its_status_and_is_not_sta
     assert app(status) == ContainerStatus.from_json({**ended, "started": False})
 
 
-def test_terminal_phases_stick_and_keep_their_reason() -> None:
+def test_terminal_phases_are_final_and_keep_their_reason() -> None:
     evicted = PodStatus(phase="Failed", reason="Evicted", message="The node was low on memory")
     status = generate(a_pod(), running(), cached_status=evicted)
     assert (status.phase, status.reason, status.message) == ("Failed", "Evicted", "The node was low on memory")
@@ -121,7 +121,7 @@ def test_the_active_deadline_counts_from_the_start_time_and_includes_its_last_in
     assert generate(pod, running(), now=NOW - 1).phase == "Running"
 
 
-def test_conditions_of_others_come_first_and_a_disruption_is_taken_from_the_cache() -> None:
+def test_conditions_of_other_clients_come_first_and_a_disruption_is_taken_from_the_cache() -> None:
     api = {"conditions": [{"type": "example.com/x", "status": "True"}, {"type": "DisruptionTarget", "status": "False"}]}
     disruption = PodCondition(type="DisruptionTarget", status="True", reason="TerminationByKubelet")
     resize = PodCondition(type="PodResizePending", status="True", reason="Deferred", observed_generation=7)
@@ -134,7 +134,7 @@ def test_conditions_of_others_come_first_and_a_disruption_is_taken_from_the_cach
     assert all(c.type != "PodResizePending" for c in ended.conditions)
 
 
-def test_probes_decide_started_and_ready_and_a_missing_success_asks_for_a_run() -> None:
+def test_probes_decide_started_and_ready_and_a_missing_success_triggers_a_probe() -> None:
     pod = a_pod(container={"readinessProbe": {"exec": {}}, "startupProbe": {"exec": {}}})
     workers: dict[str, Any] = {"probe_workers": frozenset({("app", "readiness"), ("app", "startup")})}
     new = {**workers, "kubelet_start": STARTED}
@@ -146,7 +146,7 @@ def test_probes_decide_started_and_ready_and_a_missing_success_asks_for_a_run() 
     assert list(readiness_workers_to_trigger(inputs, started)) == ["app"]
 
 
-def test_a_container_older_than_the_kubelet_stays_ready_until_its_probe_speaks() -> None:
+def test_a_container_older_than_the_kubelet_stays_ready_until_its_probe_has_a_result() -> None:
     probe: dict[str, Any] = {"readinessProbe": {"exec": {}}}
     workers: dict[str, Any] = {"probe_workers": frozenset({("app", "readiness")})}
     was_ready = a_pod({"conditions": [{"type": "Ready", "status": "True"}]}, probe)
@@ -206,7 +206,7 @@ def test_volume_mounts_show_whether_read_only_is_recursive() -> None:
     assert app(generate(pod)).volume_mounts[0]["recursiveReadOnly"] == "Disabled"
 
 
-def test_gates_that_are_off_take_their_fields_along() -> None:
+def test_disabled_gates_omit_their_fields() -> None:
     old = {
         "containerStatuses": [
             {"name": "app", "containerID": "containerd://c1", "state": {"running": {}}, "started": True,
@@ -233,7 +233,7 @@ def test_gates_that_are_off_take_their_fields_along() -> None:
     assert [c.type for c in after.conditions] == [c.type for c in before.conditions[1:]]
 
 
-def test_a_container_that_runs_since_nobody_knows_when() -> None:
+def test_a_running_container_with_unknown_start_time() -> None:
     record = ContainerRecord("containerd://c1", "app", "running", image="app:1")
     assert app(generate(a_pod(), record)).to_json()["state"] == {"running": {}}
 
@@ -243,14 +243,14 @@ def test_addresses_with_a_zone_do_not_count_and_mapped_ones_are_ipv4() -> None:
 
 
 @pytest.mark.parametrize(("kind", "reported"), [("requests", "250m"), ("limits", "1")])
-def test_what_the_container_does_not_ask_for_is_not_reported(kind: str, reported: str) -> None:
+def test_resources_that_the_container_does_not_request_are_not_reported(kind: str, reported: str) -> None:
     pod = a_pod(container={"resources": {kind: {"cpu": "100m"}}})
     resources = app(generate(pod, running(resources=RuntimeResources(cpu_request="250m", cpu_limit="1")))).resources
     assert resources is not None
     assert resources.to_json() == {kind: {"cpu": reported}}
 
 
-def test_without_generation_tracking_a_resize_condition_speaks_of_none() -> None:
+def test_without_generation_tracking_a_resize_condition_has_no_generation() -> None:
     pending = PodCondition(type="PodResizePending", status="True", observed_generation=7)
     off = FeatureGates({"PodObservedGenerationTracking": False})
     for gates, generation in ((FeatureGates(), 7), (off, 0)):

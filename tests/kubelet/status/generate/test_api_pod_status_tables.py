@@ -1,7 +1,7 @@
-"""The whole status of a pod, row by row as upstream's own tables have it.
+"""The whole status of a pod, with upstream's tables.
 
-Upstream's kubelet has a fake probe manager there, which says of every container that it is ready. Probe results are
-data here, so readiness is not compared where the fake decides about it.
+Upstream's kubelet has a fake probe manager there, which reports every container as ready. Probe results are
+data here, so readiness is not compared where upstream's fake decides it.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go Test_generateAPIPodStatus (19 rows),
 Test_generateAPIPodStatusForInPlaceVPAEnabled (2)
@@ -39,7 +39,7 @@ def succeeded(name: str) -> JsonObject:
 
 
 def vanished(name: str, restart_count: int) -> JsonObject:
-    """Waiting, after an end that nobody saw."""
+    """Waiting, after an exit that was not observed."""
     message = "The container could not be located when the pod was deleted.  The container used to be Running"
     last = {"reason": "ContainerStatusUnknown", "message": message, "exitCode": 137}
     return {**waiting(name, "ContainerCreating"), "lastState": {"terminated": last}, "restartCount": restart_count}
@@ -73,7 +73,7 @@ def a_pod(spec: JsonObject | None = None, phase: str = "", statuses: Any = (), *
 
 
 def course(status: PodStatus) -> list[JsonObject]:
-    """Of each container: where it is, where it was, and how often it was started again."""
+    """State, last state and restart count of each container."""
     return [
         {
             "name": each.name,
@@ -266,7 +266,7 @@ def asks(name: str, requests: dict[str, str], limits: dict[str, str] | None = No
 
 
 def whole(container: JsonObject, **more: Any) -> JsonObject:
-    """A spec that asks for as much as its container does."""
+    """A spec with the same requests as its container."""
     return {"containers": [container], "resources": container["resources"], **more}
 
 
@@ -351,7 +351,7 @@ def whole(container: JsonObject, **more: Any) -> JsonObject:
 def test_in_place_pod_level_resources_vertical_scaling_enabled(
     pod: JsonObject, records: tuple[ContainerRecord, ...], more: JsonObject, phase: str, qos: str
 ) -> None:
-    """What is shown is what the pod asks for: upstream's fake cgroup knows nothing else."""
+    """The reported resources are the requested ones: upstream's fake cgroup has no others."""
     status = generate(pod, *records, **more, gates={"InPlacePodLevelResourcesVerticalScaling": True})
     asked = pod["spec"].get("resources") or {}
     assert (status.phase, status.qos_class) == (phase, qos)

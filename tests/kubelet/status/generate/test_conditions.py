@@ -74,7 +74,7 @@ def test_initialized_stays_true_while_all_containers_restart() -> None:
     assert condition.reason == "ContainersNotInitialized"
 
 
-def test_a_new_time_keeps_all_else_that_a_condition_says() -> None:
+def test_a_new_time_keeps_the_rest_of_a_condition() -> None:
     given = {"type": "Ready", "status": "True", "lastProbeTime": "2026-01-01T00:00:00Z", "theirs": 1}
     later = "2026-01-01T00:00:05Z"
     changed = conditions.condition_since(PodCondition.from_json(given), later)
@@ -90,7 +90,7 @@ def test_ready_to_start_containers_means_a_sandbox_with_an_address() -> None:
     assert make(a_pod(), NO_STATUS, RuntimePodStatus("1")).status == "False"
 
 
-def test_a_v1_37_kubelet_explains_what_is_wrong_with_the_sandbox() -> None:
+def test_a_v1_37_kubelet_explains_a_problem_of_the_sandbox() -> None:
     gates, ready = FeatureGates(profile="v1.37"), SandboxRecord("s1", network=SandboxNetwork("10.0.0.5"))
     make = conditions.generate_pod_ready_to_start_containers_condition
 
@@ -108,7 +108,7 @@ def test_a_v1_37_kubelet_explains_what_is_wrong_with_the_sandbox() -> None:
     assert make(a_pod(), NO_STATUS, RuntimePodStatus("1", sandboxes=(ready,)), gates).reason == ""
 
 
-def test_all_containers_restarting_ends_when_the_last_record_is_gone() -> None:
+def test_all_containers_restarting_ends_when_the_last_record_is_removed() -> None:
     pod = a_pod(containers=[{"name": "a", "restartPolicy": "Never", "restartPolicyRules": [ALL_RESTART_ON_42]}])
     exited = RuntimePodStatus("1", containers=(ContainerRecord("c1", "a", "exited", exit_code=42),))
     make = conditions.generate_all_containers_restarting_condition
@@ -123,7 +123,7 @@ def test_all_containers_restarting_ends_when_the_last_record_is_gone() -> None:
     assert make(pod, NO_STATUS, exited, "Failed").reason == "PodFailed"
 
 
-def test_without_generation_tracking_only_old_observations_are_kept_up() -> None:
+def test_without_generation_tracking_only_old_observations_are_kept() -> None:
     off = FeatureGates({"PodObservedGenerationTracking": False})
     assert conditions.generate_pod_scheduled_condition(a_pod(), NO_STATUS, off).observed_generation == 0
     old = PodStatus(conditions=(PodCondition(type="PodScheduled", status="True", observed_generation=1),))
@@ -137,7 +137,7 @@ def test_older_kubelets_name_the_containers_of_a_failed_pod() -> None:
     assert (failed.reason, failed.message) == ("ContainersNotReady", "containers with unready status: [a]")
 
 
-def test_to_older_kubelets_a_running_container_does_not_show_that_a_pod_is_initialized() -> None:
+def test_for_older_kubelets_a_running_container_does_not_prove_that_a_pod_is_initialized() -> None:
     pod = a_pod(initContainers=[{"name": "init"}])
     running = status("a", started=True, state={"running": {}})
     for profile, expected in (("v1.12", "False"), ("v1.30", "True"), ("v1.36", "True")):

@@ -1,4 +1,4 @@
-"""What the states of its containers make of a pod."""
+"""The phase of a pod, computed from the states of its containers."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def phase(
     )
 
 
-def test_one_container_that_never_began_keeps_the_pod_pending() -> None:
+def test_one_container_that_never_started_keeps_the_pod_pending() -> None:
     assert phase({"a": RUNNING, "b": WAITING}) == "Pending"
     assert phase({"a": RUNNING}, containers=[{"name": "a"}, {"name": "without-status"}]) == "Pending"
 
 
-def test_a_crashed_container_that_will_come_back_keeps_the_pod_running() -> None:
+def test_a_crashed_container_that_will_restart_keeps_the_pod_running() -> None:
     assert phase({"a": CRASHED_AND_WAITING}) == "Running"
     assert phase({"a": FAILED}, policy="OnFailure") == "Running"
     assert phase({"a": FAILED, "b": RUNNING}, policy="Never") == "Running"
 
 
-def test_when_all_have_stopped_permanently_the_exit_codes_decide() -> None:
+def test_when_all_have_exited_permanently_the_exit_codes_decide() -> None:
     assert phase({"a": DONE, "b": DONE}, policy="Never") == "Succeeded"
     assert phase({"a": DONE, "b": FAILED}, policy="Never") == "Failed"
     assert phase({"a": DONE}, policy="OnFailure") == "Succeeded"
@@ -74,7 +74,7 @@ def test_a_pod_that_must_end_is_finished_whatever_its_policy_but_not_a_static_on
     assert phase({"a": DONE}, terminal=True, annotations={"kubernetes.io/config.source": "file"}) == "Running"
 
 
-def test_init_containers_hold_the_pod_pending_and_fail_it_if_they_may_not_run_again() -> None:
+def test_init_containers_keep_the_pod_pending_and_fail_it_if_they_may_not_restart() -> None:
     init = [{"name": "setup"}]
     assert phase({"setup": RUNNING, "a": WAITING}, init=init) == "Pending"
     assert phase({"setup": FAILED, "a": WAITING}, init=init, policy="Never") == "Failed"
@@ -105,7 +105,7 @@ def test_a_pod_without_containers_is_pending() -> None:
     assert phase({}) == "Pending"
 
 
-def test_a_pod_that_is_initialized_again_is_pending_and_in_v1_30_running() -> None:
+def test_a_pod_that_initializes_again_is_pending_and_in_v1_30_running() -> None:
     again: dict[str, Any] = {"init": [{"name": "first"}]}
     old = FeatureGates(profile="v1.30")
     for initializing in (WAITING, RUNNING):

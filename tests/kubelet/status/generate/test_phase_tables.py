@@ -1,4 +1,4 @@
-"""The phase of a pod, row by row as upstream's own tables have it.
+"""The phase of a pod, with upstream's tables.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestPodPhaseWithRestart*, TestPodPhaseWithContainerRestartPolicy*,
 TestPodPhaseWithRestartAllContainers: 94 rows.

@@ -1,4 +1,4 @@
-"""The addresses of a pod in its status, row by row as upstream's own tables have it.
+"""The addresses of a pod in its status, with upstream's tables.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestGenerateAPIPodStatusHostNetworkPodIPs (8 rows),
 TestNodeAddressUpdatesGenerateAPIPodStatusHostNetworkPodIPs (6), TestGenerateAPIPodStatusPodIPs (11),
@@ -50,7 +50,7 @@ V4, V6 = "10.0.0.1", "fd01::1234"
     ],
 )
 def test_host_network_pod_ips(host_ips: tuple[str, ...], cri: tuple[str, ...], expected: list[str]) -> None:
-    """`InternalIP is preferred over ExternalIP` has no row: a node of ours has internal addresses only."""
+    """`InternalIP is preferred over ExternalIP` has no row: a simulated node has internal addresses only."""
     status = pod_ips(host_ips, cri, host_network=True)
     assert [address.ip for address in status.pod_ips] == expected
     assert cri or status.host_ip == expected[0]

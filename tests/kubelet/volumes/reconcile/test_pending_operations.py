@@ -1,4 +1,4 @@
-"""Cases after upstream's nestedpendingoperations_test.go, and the back-off of exponential_backoff.go."""
+"""Cases adapted from upstream's nestedpendingoperations_test.go, and the back-off of exponential_backoff.go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_back_off_doubles_from_half_a_second_to_two_minutes_and_two_seconds(
     assert delays == [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]
 
 
-def test_an_operation_may_be_tried_again_only_after_its_back_off() -> None:
+def test_an_operation_may_be_retried_only_after_its_back_off() -> None:
     operations = PendingOperations()
     operations.start("v", "pod", MOUNT, 0)
     operations.fail("v", "pod", 0)
@@ -28,7 +28,7 @@ def test_an_operation_may_be_tried_again_only_after_its_back_off() -> None:
         assert operations.start("v", "pod", MOUNT, now) == (again is None)
 
 
-def test_an_operation_that_succeeded_is_forgotten_with_its_back_off() -> None:
+def test_a_successful_operation_is_forgotten_with_its_back_off() -> None:
     operations = PendingOperations()
     for now in (0, SECOND):
         operations.start("v", "pod", MOUNT, now)
@@ -39,7 +39,7 @@ def test_an_operation_that_succeeded_is_forgotten_with_its_back_off() -> None:
         assert not operations.is_pending("v", "pod")
 
 
-def test_another_operation_on_the_volume_does_not_wait_and_begins_with_its_own_back_off() -> None:
+def test_another_operation_on_the_volume_does_not_wait_and_has_its_own_back_off() -> None:
     operations = PendingOperations()
     now = 0
     for _ in range(3):
@@ -54,7 +54,7 @@ def test_another_operation_on_the_volume_does_not_wait_and_begins_with_its_own_b
     assert operations.retry_after("v", "pod", UNMOUNT, now) == now + 500 * MILLISECOND
 
 
-def test_one_at_a_time_for_a_volume_as_a_whole_and_side_by_side_for_its_pods() -> None:
+def test_one_operation_at_a_time_for_a_volume_and_concurrent_ones_for_its_pods() -> None:
     operations = PendingOperations()
     assert operations.start("v", "a", MOUNT, 0)
     assert operations.start("v", "b", MOUNT, 0)

@@ -1,4 +1,4 @@
-"""Cases after upstream's desired_state_of_world_populator_test.go."""
+"""Cases adapted from upstream's desired_state_of_world_populator_test.go."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MISSING = 'error processing PVC ns/c: failed to fetch PVC from API server: persi
 
 
 class Bench:
-    """One pod, which is known to a worker."""
+    """One pod that is known to a worker."""
 
     def __init__(self, *volumes: dict[str, Any]) -> None:
         mounts = [{"name": v["name"], "mountPath": f"/{v['name']}"} for v in volumes if v is not UNUSED]
@@ -48,7 +48,7 @@ class Bench:
         raise not_found(resource_of(kind), name)
 
     def loop(self) -> list[str]:
-        """What it touches in one round."""
+        """The volumes that one round marks as changed."""
         self.touched.clear()
         self.populator.loop(sources_ready=True)
         return list(self.touched)
@@ -66,7 +66,7 @@ def test_a_new_pod_gets_the_volumes_that_it_uses() -> None:
     assert not bench.populator.loop(sources_ready=True)
 
 
-def test_a_sync_has_them_set_up_again() -> None:
+def test_a_sync_requests_the_set_up_again() -> None:
     bench = Bench(CONFIG)
     bench.populator.pod_added("u")
     bench.loop()
@@ -76,7 +76,7 @@ def test_a_sync_has_them_set_up_again() -> None:
     assert bench.actual.volumes_of("u")[NAME].remount_required
 
 
-def test_what_cannot_be_added_is_tried_each_round_until_a_sync_asks_and_then_once_for_each_sync() -> None:
+def test_a_volume_that_cannot_be_added_is_retried_each_round_until_a_sync_asks_and_then_once_for_each_sync() -> None:
     bench = Bench(CONFIG, CLAIM)
     bench.populator.pod_added("u")
     for _ in range(3):
@@ -90,7 +90,7 @@ def test_what_cannot_be_added_is_tried_each_round_until_a_sync_asks_and_then_onc
         assert bench.desired.pop_pod_errors("u") == []
 
 
-def test_a_pod_that_ends_gets_no_new_volumes() -> None:
+def test_a_terminating_pod_gets_no_new_volumes() -> None:
     bench = Bench(CONFIG)
     bench.populator.loop(sources_ready=True)
     bench.status.terminating_at, bench.status.started_terminating = 1, True
@@ -98,7 +98,7 @@ def test_a_pod_that_ends_gets_no_new_volumes() -> None:
     assert bench.loop() == []
 
 
-def test_before_all_sources_reported_a_pod_that_ends_may_still_run() -> None:
+def test_before_all_sources_reported_a_terminating_pod_may_still_run() -> None:
     bench = Bench(CONFIG)
     bench.status.terminating_at, bench.status.started_terminating = 1, True
     bench.populator.pod_added("u")
@@ -107,7 +107,7 @@ def test_before_all_sources_reported_a_pod_that_ends_may_still_run() -> None:
     assert not bench.populator.has_added_pods
 
 
-def test_volumes_go_when_the_containers_have_stopped() -> None:
+def test_volumes_are_removed_when_the_containers_have_stopped() -> None:
     bench = Bench(CONFIG)
     bench.populator.pod_added("u")
     bench.loop()
@@ -121,7 +121,7 @@ def test_volumes_go_when_the_containers_have_stopped() -> None:
     assert not bench.desired.volumes_of("u")
 
 
-def test_a_volume_that_was_never_mounted_is_wanted_until_its_pod_is_gone() -> None:
+def test_a_volume_that_was_never_mounted_is_desired_until_its_pod_is_deleted() -> None:
     bench = Bench(CONFIG)
     bench.populator.pod_added("u")
     bench.loop()

@@ -1,4 +1,4 @@
-"""The two states of the world, and what is to be done when they differ."""
+"""The two states of the world, and the operations for their differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mounted(name: str, field: str = "configMap", *, uncertain: bool = False) -> 
     return MountedVolume(name, PLUGINS[field], uncertain=uncertain)
 
 
-def test_the_name_of_a_volume_is_the_pods_own_unless_pods_share_it() -> None:
+def test_the_name_of_a_volume_is_specific_to_its_pod_unless_pods_share_it() -> None:
     desired = DesiredStateOfWorld()
     own = desired.add_pod_to_volume(make_pod(), inline("v", configMap={}), "v")
     shared = desired.add_pod_to_volume(make_pod(), persistent("pv-1"), "data")
@@ -40,7 +40,7 @@ def test_the_name_of_a_volume_is_the_pods_own_unless_pods_share_it() -> None:
     assert desired.volume_names_of("b") == {}
 
 
-def test_a_source_that_no_plugin_knows() -> None:
+def test_a_source_without_a_plugin() -> None:
     with pytest.raises(VolumeError) as error:
         DesiredStateOfWorld().add_pod_to_volume(make_pod(), inline("v", quobyte={}), "v")
     assert str(error.value) == 'failed to get Plugin from volumeSpec for volume "v" err=no volume plugin matched'
@@ -54,7 +54,7 @@ def test_one_claim_under_two_names_is_one_volume() -> None:
     assert len(desired.volumes_of("a")) == 1
 
 
-def test_errors_are_reported_once_each_sorted_and_then_forgotten() -> None:
+def test_errors_are_reported_once_each_in_order_and_then_forgotten() -> None:
     desired = DesiredStateOfWorld()
     for error in ("b", "a", "b"):
         desired.add_error_to_pod("a", error)
@@ -62,7 +62,7 @@ def test_errors_are_reported_once_each_sorted_and_then_forgotten() -> None:
     assert desired.pop_pod_errors("a") == []
 
 
-def test_the_way_of_a_volume_from_wanted_to_gone() -> None:
+def test_the_lifecycle_of_a_volume() -> None:
     desired, actual = DesiredStateOfWorld(), ActualStateOfWorld()
     name = desired.add_pod_to_volume(make_pod(), inline("v", configMap={}), "v").volume_name
 
@@ -86,7 +86,7 @@ def test_the_way_of_a_volume_from_wanted_to_gone() -> None:
     assert action() is None
 
 
-def test_what_an_earlier_kubelet_left_is_mounted_again_if_it_is_wanted_and_unmounted_if_not() -> None:
+def test_a_volume_of_an_earlier_kubelet_is_mounted_again_if_it_is_desired_and_unmounted_otherwise() -> None:
     desired, actual = DesiredStateOfWorld(), ActualStateOfWorld()
     name = "kubernetes.io/configmap/a-v"
     actual.add_pod_to_volume("a", mounted(name, uncertain=True))
@@ -96,14 +96,14 @@ def test_what_an_earlier_kubelet_left_is_mounted_again_if_it_is_wanted_and_unmou
     assert next_action("a", name, desired, actual) == "mount"
 
 
-def test_only_volumes_that_show_something_are_set_up_again() -> None:
+def test_only_volumes_with_changing_content_are_set_up_again() -> None:
     actual = ActualStateOfWorld()
     for field in PLUGINS:
         actual.add_pod_to_volume("a", mounted(field, field))
     assert actual.mark_remount_required("a") == ["configMap", "secret", "downwardAPI", "projected"]
 
 
-def test_a_shared_volume_stays_attached_while_some_pod_wants_it() -> None:
+def test_a_shared_volume_stays_attached_while_a_pod_desires_it() -> None:
     desired, actual = DesiredStateOfWorld(), ActualStateOfWorld()
     for uid in ("a", "b"):
         name = desired.add_pod_to_volume(make_pod(uid), persistent("pv-1"), "data").volume_name

@@ -1,4 +1,4 @@
-"""Cleaning up while others continue: what came up during it is let alone, and what failed is tried again."""
+"""Cleaning up while other pods start: their sandboxes are kept, and failed removals are retried."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCE = json.dumps({"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": 
 
 
 class Plugins:
-    """Note what they are asked; `during` happens during each, and those that are `failing` fail."""
+    """Records requests; `during` runs in each, and those in `failing` fail."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -69,7 +69,7 @@ class Node:
         self.ledger = Ledger(self.home.attachments)
 
     def attach(self, name: str) -> PodSandbox:
-        """All that a sandbox with a network has on the disk."""
+        """All files of a sandbox with a network."""
         pod = PodNetworkConfig(name, "default", name)
         netns = f"{self.home.netns_dir}/{name}"
         sandbox = PodSandbox(SandboxRequest(name, name, "default", name, 0, pod), name, netns_path=netns)
@@ -97,7 +97,7 @@ def test_an_unknown_sandbox_is_released_by_all_its_plugins(tmp_path: Path) -> No
     assert node.on_disk() == set()
 
 
-def test_one_that_starts_during_the_clean_up_is_not_touched(tmp_path: Path) -> None:
+def test_a_sandbox_that_starts_during_the_clean_up_is_unchanged(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
 
@@ -111,7 +111,7 @@ def test_one_that_starts_during_the_clean_up_is_not_touched(tmp_path: Path) -> N
     assert not any(" new " in call for call in node.plugins.asked)
 
 
-def test_a_del_that_fails_keeps_everything_for_the_next_time_and_stops_no_other(tmp_path: Path) -> None:
+def test_a_failed_del_keeps_everything_for_the_next_time_and_does_not_stop_others(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
     node.plugins.failing = {"two"}
@@ -125,7 +125,7 @@ def test_a_del_that_fails_keeps_everything_for_the_next_time_and_stops_no_other(
     assert node.on_disk() == set()
 
 
-def test_what_only_the_cache_knows_is_released_from_there(tmp_path: Path) -> None:
+def test_an_attachment_known_only_to_the_cache_is_released(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
     (tmp_path / "attachments" / "lost.json").unlink()
@@ -134,7 +134,7 @@ def test_what_only_the_cache_knows_is_released_from_there(tmp_path: Path) -> Non
     assert node.on_disk() == set()
 
 
-def test_a_namespace_that_is_gone_is_reported_as_none(tmp_path: Path) -> None:
+def test_a_missing_namespace_is_passed_as_empty(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.attach("lost")
     (tmp_path / "netns" / "lost").unlink()

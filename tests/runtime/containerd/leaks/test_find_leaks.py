@@ -1,4 +1,4 @@
-"""What on a machine is ours and orphaned, decided over an inventory."""
+"""Which resources on a machine are orphaned and belong to kubesim, decided with an inventory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def named(leaks: list[Leak]) -> list[tuple[str, str]]:
     return [(leak.kind, leak.name) for leak in leaks]
 
 
-def test_where_nothing_is_ours_nothing_is_left() -> None:
+def test_without_own_resources_nothing_is_found() -> None:
     foreign = inventory(
         addresses={"/var/lib/cni/networks/net/10.0.0.2": OTHER, "/var/lib/cni/networks/net/10.0.0.3": ""},
         links=[link(2, "veth", "veth0"), link(3, "ifb", ifb_name("net", OTHER))],
@@ -58,7 +58,7 @@ def test_where_nothing_is_ours_nothing_is_left() -> None:
     assert find_leaks(foreign) == []
 
 
-def test_all_that_a_dead_sandbox_had_is_left_and_reported_with_its_pod() -> None:
+def test_all_resources_of_a_dead_sandbox_are_found_and_reported_with_its_pod() -> None:
     found = inventory(
         sandboxes={DEAD: Noted("default/web", "/s/netns/a", ["net"])},
         namespaces={"/s/netns/a": [7]},
@@ -74,14 +74,14 @@ def test_all_that_a_dead_sandbox_had_is_left_and_reported_with_its_pod() -> None
         ("link", "veth7"),
         ("link", ifb_name("net", DEAD)),
         ("chain", f"iptables {DEAD_CHAIN}"),
-        ("chain", f"iptables {ALIVE_CHAIN}"),  # of which nothing else is known
+        ("chain", f"iptables {ALIVE_CHAIN}"),  # the only trace of it
         ("address", "/var/lib/cni/networks/net/10.0.0.2"),
         ("cache file", "/s/cni/results/net-x-eth0"),
     ]
     assert {leak.pod for leak in leaks if leak.sandbox_id == DEAD} == {"default/web"}
 
 
-def test_of_the_living_nothing_is() -> None:
+def test_resources_of_running_pods_are_kept() -> None:
     found = inventory(
         sandboxes={ALIVE: Noted("default/web", "/s/netns/a", ["net"])},
         namespaces={"/s/netns/a": [7], "/s/netns/made-just-now": []},
@@ -94,31 +94,31 @@ def test_of_the_living_nothing_is() -> None:
     assert ("network", "ks-1a2b") in named(find_leaks(found))
 
 
-def test_a_namespace_that_nobody_noted_is_left() -> None:
-    """Killed after it was created, and before its sandbox was stored again."""
+def test_an_unrecorded_namespace_is_kept() -> None:
+    """Killed after the creation, and before its sandbox was stored again."""
     assert named(find_leaks(inventory(namespaces={"/s/netns/a": []}))) == [("namespace", "/s/netns/a")]
 
 
-def test_an_address_without_an_owner_is_ours_where_ours_were() -> None:
-    """host-local was killed between making the file and writing into it."""
+def test_an_address_without_an_owner_belongs_to_kubesim_if_its_network_does() -> None:
+    """host-local was killed between creating the file and writing into it."""
     addresses = {f"/n/{OWNER}/10.0.0.2": "", "/n/net/10.0.0.2": "", "/n/net/10.0.0.3": OTHER}
     own, shared = ("address", f"/n/{OWNER}/10.0.0.2"), ("address", "/n/net/10.0.0.2")
     assert named(find_leaks(inventory(addresses=addresses))) == [own]
     assert named(find_leaks(inventory(addresses=addresses, networks={"net"}))) == [own, shared]
 
 
-def test_a_chain_to_which_nothing_leads_yet_is_known_by_its_name() -> None:
+def test_a_chain_without_rules_is_recognized_by_its_name() -> None:
     found = inventory(sandboxes={DEAD: Noted("", "", ["net"])}, nat=[NatTable("ip6tables", [DEAD_CHAIN])])
     assert ("chain", f"ip6tables {DEAD_CHAIN}") in named(find_leaks(found))
 
 
-def test_a_link_of_the_host_that_a_pod_shares_is_not_the_pods() -> None:
-    """A macvlan in a namespace names the host's own link as its other end."""
+def test_a_host_link_shared_by_a_pod_does_not_belong_to_the_pod() -> None:
+    """A macvlan in a namespace has the host's own link as its peer."""
     found = inventory(namespaces={"/s/netns/a": [2]}, links=[link(2, "", "eth0")])
     assert named(find_leaks(found)) == [("namespace", "/s/netns/a")]
 
 
-def test_a_chain_is_removed_with_what_leads_to_it() -> None:
+def test_a_chain_is_removed_with_the_rules_that_jump_to_it() -> None:
     comment = ["-m", "comment", "--comment", f'dnat name: "net" id: "{DEAD}"']
     base = ["iptables", "-w", "-t", "nat"]
     assert commands_without(NAT, DEAD_CHAIN) == [

@@ -1,8 +1,7 @@
-"""kubesim is killed at any moment of a run with real plugins: nothing of it is left.
+"""kubesim is killed at random times of a run with real plugins: nothing of it remains.
 
-Of private nodes nothing is left at all, without any clean-up. On the host, the next start or `kubesim cni leaks
---clean` removes everything, beside a neighbour whose pods come and go. A run that is asked to end (SIGTERM, SIGINT)
-cleans up itself.
+Of private nodes nothing remains, even without a clean-up. On the host, the next start or `kubesim cni leaks --clean`
+removes everything, while pods of another runtime start and stop. A run that gets SIGTERM or SIGINT cleans up itself.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ ENDED = {
     -signal.SIGTERM,
     -signal.SIGINT,
     130,
-}  # SIGTERM and SIGINT as the shell counts them, or handled
-BEFORE_KUBESIM = "Fatal Python error: init_import_site"  # how Python ends when it is interrupted while it starts itself
+}  # SIGTERM and SIGINT as the shell reports them, or handled
+BEFORE_KUBESIM = "Fatal Python error: init_import_site"  # how Python exits when it is interrupted during its start
 Left = list[Any]
 
 
@@ -49,7 +48,7 @@ def as_root(*words: str, **options: Any) -> subprocess.Popen[Any]:
 
 
 def private(kills: int, seed: int) -> Left:
-    """As root and as a user without rights, in turn; each kill after which anything was different."""
+    """As root and as an unprivileged user, alternately; every kill after which anything was different."""
     adopt_orphans()
     with unprivileged() as user:
         ground = Ground(user.folder)
@@ -84,7 +83,7 @@ def _private_state(ground: Ground) -> dict[str, Any]:
     return {"processes": [], "files": ground.files(), "mounts": own_mounts(), **host_state()}
 
 
-def test_of_private_nodes_nothing_is_left() -> None:
+def test_of_private_nodes_nothing_remains() -> None:
     assert on_host(private, kills=rounds(500), seed=24) == []
 
 
@@ -107,7 +106,7 @@ class HostLives:
         self._neighbours_steps = 0
 
     def lived(self, kills: int, seed: int) -> dict[str, Any]:
-        """Each time that something was left where nothing may be; and how often a kill left something to clean up."""
+        """Every time that something remained where nothing may; and how many kills left something to clean up."""
         chance, wrong, struck, cleaned = random.Random(seed), [], 0, 0
         code, steps, said = self._ground.life(as_root, self._words, None)
         assert code == 0, said
@@ -121,7 +120,7 @@ class HostLives:
             if not ended_well(code, said):
                 wrong.append([struck, str(kill), code, said])
             is_clean = code == 0 or (is_clean and kill.by != signal.SIGKILL)
-            if not is_clean and chance.random() < 0.5:  # else the next start cleans up
+            if not is_clean and chance.random() < 0.5:  # otherwise the next start cleans up
                 cleaned += bool(left_on_host(self._state, self._neighbours()))
                 done = leaks("--state", str(self._state), "--clean")
                 is_clean = True
@@ -132,7 +131,7 @@ class HostLives:
         return {"wrong": wrong, "cleaned": cleaned}
 
     def _stir(self) -> None:
-        """The neighbour does something, while kubesim lives."""
+        """The other runtime works while kubesim runs."""
         assert self._other.stdin is not None
         self._other.stdin.write("\n")
         self._other.stdin.flush()
@@ -147,7 +146,7 @@ class HostLives:
         return {kind: names for kind, names in found.items() if names}
 
 
-def test_on_the_host_nothing_is_left_beside_a_busy_neighbour(tmp_path: Path) -> None:
+def test_on_the_host_nothing_remains_next_to_a_busy_runtime(tmp_path: Path) -> None:
     reported = on_host(beside_a_neighbour, folder=str(tmp_path), kills=rounds(500), seed=24)
     assert reported["wrong"] == []
     assert reported["cleaned"] > 0, "no kill left anything: nothing had to be cleaned up"

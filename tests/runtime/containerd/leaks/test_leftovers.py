@@ -1,4 +1,4 @@
-"""Nothing is left behind: not by plugins that fail, nor by a kubesim that is killed on the host's network."""
+"""Nothing remains: neither of failing plugins, nor of a kubesim that is killed on the host's network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.machine.networks import BRIDGE, PORTMAP, conflist, new_namesp
 
 
 def ended(state: str, by: signal.Signals) -> int:
-    """kubesim gets a signal when its pod runs, long before the end of its story; how it ended."""
+    """kubesim gets a signal when its pod runs, long before the end; returns how it exited."""
     words = ["run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-"]
     outcome = lived(words, STORY, lambda record: record.get("reason") == "Started" and bool(record["pod"]), by=by)
     return int(outcome["code"])
@@ -73,7 +73,7 @@ def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
 
 
 def with_lost_state(folder: str) -> dict[str, Any]:
-    """Another client's pod is on the host, too; and of ours, the state directory has lost everything."""
+    """There is also a pod of another client on the host; and the state directory of kubesim is empty."""
     ports = {"portMappings": [{"hostPort": 9999, "containerPort": 80, "protocol": "tcp"}]}
     others = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
     runtime = RuntimeConf("theirs", new_namespace("theirs"), "eth0", (), ports)
@@ -88,7 +88,7 @@ def with_lost_state(folder: str) -> dict[str, Any]:
     return {"found": found, "cleaned": cleaned, "before": before, "after": left_over(state)}
 
 
-def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_not_touched(tmp_path: Path) -> None:
+def test_without_its_state_resources_are_found_by_name_and_others_are_kept(tmp_path: Path) -> None:
     reported = on_host(with_lost_state, folder=str(tmp_path))
     kinds = [line.split()[0] for line in reported["found"][1].splitlines()]
     assert set(kinds) == {"namespace", "link", "chain", "address", "network"}
@@ -98,16 +98,14 @@ def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_
     assert reported["after"] == reported["before"]
 
 
-def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_earlier_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cni", "leaks", "--state", str(tmp_path / "none")]) == 0
     assert capsys.readouterr().out == f"nothing is left behind ({tmp_path}/none)\n"
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("name", ["lock", "plugins.lock"])
-def test_a_state_directory_that_cannot_be_used_is_named(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_state_directory_is_named(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "state" / name).mkdir(parents=True)
     assert main(["cni", "leaks", "--clean", "--state", str(tmp_path / "state")]) == 2
     assert capsys.readouterr().err == f"kubesim: error: --state {tmp_path}/state: Is a directory\n"
@@ -129,8 +127,9 @@ def test_flags_that_cannot_be_combined(words: list[str], problem: str, capsys: p
 # -- in a private node, too -----------------------------------------------------------------------------------------
 
 
-def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
-    """containerd forgets a sandbox that never came up, even if its DEL failed; its address would be lost forever."""
+def test_the_remains_of_a_failed_sandbox_are_removed_a_minute_later() -> None:
+    """containerd forgets a sandbox that never started, even if its DEL failed; its address would be lost
+    permanently."""
     more = """kubeletConfiguration: {podCIDR: 10.9.0.0/29}
   duration: 2m
   cni:
@@ -169,7 +168,7 @@ def test_plugins_that_can_collect_garbage_get_the_valid_attachments(tmp_path: Pa
     assert [(each.plugin, each.t // 1_000_000, each.error) for each in collected] == [("own", 60, "")]
 
 
-def test_faults_are_for_plugins_that_run() -> None:
+def test_faults_apply_to_executed_plugins() -> None:
     known = "loopback, bridge, portmap, bandwidth, host-local"
     with pytest.raises(UsageError, match=f"cni.faults: dhcp is not a plugin of these networks: {known}"):
         Run("cni: {faults: [{plugin: dhcp, do: hang}]}")
@@ -185,13 +184,13 @@ def test_faults_are_for_plugins_that_run() -> None:
         ("hang", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
     ],
 )
-def test_a_plugin_that_another_one_starts_can_fail_too(term: str, words: str) -> None:
+def test_a_plugin_started_by_another_plugin_can_fail_too(term: str, words: str) -> None:
     run = Run(f"duration: 6m\n  cni: {{faults: [{{plugin: host-local, verb: ADD, do: '1*{term}'}}]}}")
     assert words in run.messages("FailedCreatePodSandBox")[0]
     assert run.result.phases == {"default/pod-0": "Running"}
 
 
-def test_a_fault_that_cannot_be_read_is_reported_with_its_line() -> None:
+def test_an_invalid_fault_is_reported_with_its_line() -> None:
     text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
     text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
     with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):

@@ -1,7 +1,7 @@
-"""Nothing is ever left on a host: pods come and go, plugins fail and hang, kubesim is killed at any moment.
+"""Nothing ever remains on a host: pods start and stop, plugins fail and hang, kubesim is killed at random times.
 
-The host is a process with network and mount namespaces that outlive kubesim. What is left on it is looked at with other
-means than those that kubesim uses.
+The host is a process with network and mount namespaces that outlive kubesim. Its content is read with other tools than
+those of kubesim.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tests.support.soak import LONG, rounds
 
 pytestmark = LONG
 
-PODS = 5  # in each life of kubesim
+PODS = 5  # in each run of kubesim
 FAULTS = '10%error(11, "try again") -> 5%hang -> 3%crash -> 2%garbage'
 
 
 def manifest(name: str, number: int) -> dict[str, Any]:
-    """Some with a port of the host, some with limited bandwidth: rules and devices of the host itself."""
+    """Some have a port of the host, some have limited bandwidth: rules and devices of the host itself."""
     metadata: dict[str, Any] = {"name": name}
     container: dict[str, Any] = {"name": "main", "image": "nginx:1"}
     if number % 2:
@@ -55,7 +55,7 @@ def scenario(life: int, pods: int, more: dict[str, Any]) -> str:
 
 
 def after(executions: int) -> Callable[[dict[str, Any]], bool]:
-    """Fatal is the execution of a plugin with this number; none if it is 0."""
+    """The execution of a plugin with this number is fatal; none if it is 0."""
     numbers = itertools.count(1)
     return lambda record: record["kind"] == "cni.exec" and next(numbers) == executions
 
@@ -63,13 +63,13 @@ def after(executions: int) -> Callable[[dict[str, Any]], bool]:
 def churned(
     folder: str, lives: int, pods: int, more: dict[str, Any], seed: int, flags: list[str] | None = None
 ) -> dict[str, Any]:
-    """kubesim is started repeatedly, and each time but the last one killed."""
+    """kubesim is started repeatedly, and killed each time except the last."""
     chance, state, reported = random.Random(seed), f"{folder}/state", []
     words = ["run", "-o", "jsonl", "--host-network-node", "--state", state, "-"]
     for life in range(lives):
         own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0
-        pause_s = chance.random() * 0.05  # while the next plugin is at work
+        pause_s = chance.random() * 0.05  # while the next plugin runs
         outcome = lived([*words, *own], scenario(life, pods, more), after(fatal), pause_s)
         reported.append({**outcome, "left": left_over(state)})
     leaks = subprocess.run(kubesim("cni", "leaks", "--state", state), capture_output=True, text=True, check=False)
@@ -85,15 +85,15 @@ def check_nothing_is_left(reported: dict[str, Any]) -> None:
     assert any(any(life["left"].values()) for life in killed), "no kill left anything: nothing had to be cleaned up"
 
 
-def test_nothing_is_left_after_the_last_restart(tmp_path: Path) -> None:
+def test_nothing_remains_after_the_last_restart(tmp_path: Path) -> None:
     more = {"cni": {"faults": [{"do": FAULTS}]}}
     reported = on_host(churned, folder=str(tmp_path), lives=rounds(300) // PODS, pods=PODS, more=more, seed=1)
     check_nothing_is_left(reported)
     assert any(life["events"] for life in reported["lives"])
 
 
-def test_a_small_pool_is_exhausted_and_recovers_and_nothing_is_left(tmp_path: Path) -> None:
-    """A /28 has thirteen addresses for pods; sixteen want one."""
+def test_a_small_pool_is_exhausted_and_recovers_and_nothing_remains(tmp_path: Path) -> None:
+    """A /28 has thirteen addresses for pods; sixteen pods need one."""
     ipam = {"type": "host-local", "ranges": [[{"subnet": "10.9.0.0/28"}]]}
     bridge = {"type": "bridge", "bridge": "small", "isGateway": True, "ipam": ipam}
     network = {"cniVersion": "1.0.0", "name": "small", "plugins": [bridge]}
@@ -102,7 +102,7 @@ def test_a_small_pool_is_exhausted_and_recovers_and_nothing_is_left(tmp_path: Pa
     more = {"cni": {"faults": [{"do": FAULTS}]}}
     given = {"folder": str(tmp_path), "lives": max(2, rounds(300) // 16), "pods": 16, "more": more, "seed": 2}
     reported = on_host(churned, **given, flags=["--cni-conf-dir", str(tmp_path / "net.d")])
-    for life in reported["lives"]:  # the user's own network: its bridge, and the file that says where to continue
+    for life in reported["lives"]:  # the user's own network: its bridge, and the file with its next address
         life["left"]["links"] = [name for name in life["left"]["links"] if name != "small"]
         life["left"]["addresses"] = [each for each in life["left"]["addresses"] if each["ifname"] != "small"]
         life["left"]["files"] = [path for path in life["left"]["files"] if not path.endswith(("/lock", "ip.0"))]

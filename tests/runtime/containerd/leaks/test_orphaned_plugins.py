@@ -1,4 +1,4 @@
-"""Plugins that outlive kubesim and its holder, both killed: what they still do is not left behind either."""
+"""Plugins that outlive kubesim and its holder, both killed: their later effects are removed too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.machine.cni_host import BIN_DIR, on_host
 from tests.support.machine.leaks import STORY, leaks, left_over
 from tests.support.processes import kubesim
 
-# An IPAM plugin that waits, once, until it may continue: bridge waits for it, and will use what it says.
+# An IPAM plugin that waits once for permission: bridge waits for it, and will use its result.
 SLOW = f"""#!/bin/sh
 if [ "$CNI_COMMAND" = ADD ] && mkdir "$0.began" 2>/dev/null; then
     for i in $(seq 600); do [ -e "$0.go" ] || sleep 0.1; done
@@ -87,7 +87,7 @@ def looked_for(folder: str) -> dict[str, Any]:
     return {"found": found, "cleaned": cleaned, "left": left_later(folder, state)}
 
 
-def test_they_are_listed_and_ended_by_the_command(tmp_path: Path) -> None:
+def test_the_command_lists_and_ends_them(tmp_path: Path) -> None:
     reported = on_host(looked_for, folder=str(tmp_path))
     code, text = reported["found"]
     assert code == 1
@@ -101,7 +101,7 @@ def test_they_are_listed_and_ended_by_the_command(tmp_path: Path) -> None:
 
 
 def left_running(state: Path) -> subprocess.Popen[bytes]:
-    """A process that inherited the lock of somebody who is gone."""
+    """A process that inherited the lock of an exited process."""
     with lock_plugins(str(state)) as lock:
         return subprocess.Popen(["sleep", "60"], pass_fds=[lock.fileno()])
 

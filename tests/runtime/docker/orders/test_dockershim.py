@@ -1,4 +1,4 @@
-"""Sandboxes in dockershim's order."""
+"""Sandboxes in the order of dockershim."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_failed_set_up_is_torn_down_and_the_sandbox_stopped() -> None:
     )
     assert node.docker.calls[-3:] == ["ADD web", "DEL web", "stop id0"]
     assert node.steps.names[-3:] == ["SetUpPod!", "TearDownPod", "stop the sandbox container"]
-    # The flag says that the network is ready, though it is not: stopping runs DEL again, once.
+    # The flag says that the network is ready, although it is not: stopping runs DEL again, once.
     await node.shim.stop("id0")
     await node.shim.stop("id0")
     assert node.docker.calls[-3:] == ["DEL web", "stop id0", "stop id0"]

@@ -1,4 +1,4 @@
-"""Sandboxes in dockertools' order."""
+"""Sandboxes in the order of dockertools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting a container in a whole node: what keeps it from starting, and how that is reported."""
+"""Starting a container on a whole node: errors, and how they are reported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_private_image_needs_a_secret() -> None:
     )
     assert messages(story, "Failed")[0] == denied
     assert "Started" in story.events("allowed")
-    # The image is on the node now, but it is not for everybody.
+    # The image is on the node now, but access to it is restricted.
     assert messages(story, "Failed", "denied")[0] == denied
     pulls = [
         r for r in story.records if isinstance(r, CriCall) and r.call == "PullImage" and r.pod == "default/allowed"
@@ -62,7 +62,7 @@ def test_a_private_image_needs_a_secret() -> None:
     assert [r.args.get("secret") for r in pulls] == ["mine"]
 
 
-def test_every_credential_is_tried_and_all_problems_reported() -> None:
+def test_every_credential_is_tried_and_all_errors_are_reported() -> None:
     steps = [
         {"at": "0s", "apply": pull_secret("first", "me", "wrong")},
         {"at": "0s", "apply": pull_secret("second", "you", "secret")},
@@ -79,7 +79,7 @@ def test_every_credential_is_tried_and_all_problems_reported() -> None:
     assert "Started" in story.events("works")
 
 
-def test_a_pull_secret_that_is_missing_is_reported_at_each_sync_and_the_pull_tried_without_it() -> None:
+def test_a_missing_pull_secret_is_reported_at_each_sync_and_the_pull_is_tried_without_it() -> None:
     story = Played(
         {"at": "0s", "apply": pod("app", imagePullSecrets=[{"name": "gone"}, {"name": "lost"}])}, duration="5m"
     )
@@ -90,7 +90,7 @@ def test_a_pull_secret_that_is_missing_is_reported_at_each_sync_and_the_pull_tri
     assert "Started" in story.events("app")
 
 
-def test_pulls_side_by_side_and_the_registrys_patience() -> None:
+def test_concurrent_pulls_and_the_rate_limit_of_the_registry() -> None:
     images = [{"name": "*", "pullTime": "5s"}]
     apply = [{"at": "0s", "apply": pod(f"p{n}", image=f"i{n}:1")} for n in range(3)]
     serial = Played(*apply, images=images)
@@ -146,7 +146,7 @@ def test_run_as_non_root(image_user: str, of_pod: Any, own: Any, problem: str) -
     assert "CreateContainer" not in story.calls("app")
 
 
-def test_an_ephemeral_container_wants_to_see_its_target() -> None:
+def test_an_ephemeral_container_targets_a_process_namespace() -> None:
     def debug(name: str, target: str) -> dict[str, Any]:
         body = {"name": name, "image": "busybox:1", "command": SERVER, "targetContainerName": target}
         return {"pod": "app", "subresource": "ephemeralcontainers", "patch": {"spec": {"ephemeralContainers": [body]}}}
@@ -201,15 +201,15 @@ def hooked(hook: dict[str, Any], program: list[str] | None = None) -> dict[str, 
 WEB = ["sh", "-c", "httpd -f -p 8080 & trap 'exit 0' TERM; wait"]
 
 
-def test_an_http_hook_asks_the_pod_at_its_address_of_now() -> None:
-    """Right after the first start nobody has listed the pod yet."""
+def test_an_http_hook_uses_the_current_address_of_the_pod() -> None:
+    """Right after the first start the pod has not been listed yet."""
     story = Played({"at": "0s", "apply": hooked({"postStart": {"httpGet": {"port": 8080}}}, WEB)}, seed=3)
     assert not messages(story, "FailedPostStartHook")
     refused = Played({"at": "0s", "apply": hooked({"postStart": {"httpGet": {"port": 8081}}}, WEB)}, seed=3)
     assert messages(refused, "FailedPostStartHook")
 
 
-def test_an_answer_of_any_kind_is_a_success_and_http_stands_in_for_https() -> None:
+def test_any_response_is_a_success_and_http_replaces_https() -> None:
     hook = {"preStop": {"httpGet": {"port": 8080, "path": "/no/such/page", "scheme": "HTTPS"}}}
     story = Played({"at": "0s", "apply": hooked(hook, WEB)}, {"at": "10s", "delete": {"pod": "app"}})
     assert not messages(story, "FailedPreStopHook")
@@ -218,7 +218,7 @@ def test_an_answer_of_any_kind_is_a_success_and_http_stands_in_for_https() -> No
     assert reported[0].endswith(":8080 got HTTP response, retry with HTTP succeeded")
 
 
-def test_a_pre_stop_hook_that_gets_no_answer_takes_the_whole_grace() -> None:
+def test_a_pre_stop_hook_without_a_response_takes_the_whole_grace_period() -> None:
     silent = ["sh", "-c", "nc -lk -p 8080 & trap 'exit 0' TERM; wait"]
     steps = [
         {"at": "0s", "apply": hooked({"preStop": {"httpGet": {"port": 8080}}}, silent)},
@@ -228,14 +228,14 @@ def test_a_pre_stop_hook_that_gets_no_answer_takes_the_whole_grace() -> None:
     assert 15 <= stop < 15.1
 
 
-def test_the_code_of_a_runtimes_error_is_not_shown_of_containers() -> None:
+def test_the_code_of_a_runtime_error_is_not_in_container_messages() -> None:
     assert (
         RuntimeCallError("rpc error: code = Unknown desc = no space left desc = x").message == "no space left desc = x"
     )
     assert RuntimeCallError("plain").message == "plain"
 
 
-def test_a_container_that_could_not_be_created_because_the_runtime_went_away() -> None:
+def test_a_container_that_could_not_be_created_because_the_runtime_stopped() -> None:
     spec = {"images": [{"name": "busybox:1", "present": True}]}
     scenario = Scenario.model_validate({"metadata": {"name": "cut-off"}, "spec": spec})
     seen: list[str] = []
@@ -260,7 +260,7 @@ def test_a_container_that_could_not_be_created_because_the_runtime_went_away() -
         node.runtime.on_change(lambda uid: stop() if uid and node.runtime.knows_pod(uid) else None)
 
         def stop() -> None:
-            if node.service.up:  # the sandbox stands; the next call is cut off
+            if node.service.up:  # the sandbox exists; the next call is interrupted
                 clock.call_at(clock.now() + 10_000, node.stop_runtime)
 
         simulation.world.ensure_namespace("default")

@@ -1,4 +1,4 @@
-"""The pods as they were last listed: what has changed since is listed again, also after a listing that failed."""
+"""The pods of the last listing: changed ones are listed again, also after a failed listing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
 
 
 class OneSandbox:
-    """A runtime with one sandbox, whose listing may fail in some way."""
+    """A runtime with one sandbox, whose list call may fail in various ways."""
 
     def __init__(self) -> None:
         self.ready = True
@@ -43,7 +43,7 @@ class OneSandbox:
 
 @pytest.mark.parametrize("problem", [RuntimeCallError("no answer"), asyncio.CancelledError()])
 @pytest.mark.parametrize("one", [False, True])
-def test_a_change_is_not_lost_with_a_listing_that_fails_or_is_cancelled(problem: BaseException, one: bool) -> None:
+def test_a_change_survives_a_failed_or_cancelled_listing(problem: BaseException, one: bool) -> None:
     async def main() -> None:
         runtime = OneSandbox()
         listed = ListedPods(cast(Runtime, runtime))
@@ -59,8 +59,8 @@ def test_a_change_is_not_lost_with_a_listing_that_fails_or_is_cancelled(problem:
     run_virtual(main)
 
 
-def test_a_listing_that_takes_long_hides_no_change_from_others() -> None:
-    """Housekeeping and the PLEG list at the same time; a call may take two minutes to fail or to answer."""
+def test_a_slow_listing_hides_no_change_from_others() -> None:
+    """Housekeeping and the PLEG list at the same time; a call may take two minutes to fail or to return."""
 
     async def main() -> None:
         runtime = OneSandbox()
@@ -74,14 +74,14 @@ def test_a_listing_that_takes_long_hides_no_change_from_others() -> None:
         await asyncio.sleep(0)
         runtime.answers = None
         assert list(await listed.get_running()) == []
-        answers.set_result(None)  # the early one has read what was before the change
+        answers.set_result(None)  # the early listing has read the state before the change
         assert (list(await early), list(await late)) == ([], [])
         assert list(await listed.get_running()) == []
 
     run_virtual(main)
 
 
-def test_a_change_during_a_listing_is_found_by_the_next() -> None:
+def test_a_change_during_a_listing_is_in_the_next_one() -> None:
     async def main() -> None:
         runtime = OneSandbox()
         listed = ListedPods(cast(Runtime, runtime))

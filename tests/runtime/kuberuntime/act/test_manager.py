@@ -24,7 +24,7 @@ def played(*steps: dict[str, Any], scenario: dict[str, Any] | None = None, **spe
 
 
 def stopped_at(story: Played) -> dict[str, float]:
-    """When each container of the pod is asked to stop."""
+    """When each container of the pod gets its stop request."""
     calls = [r for r in story.records if isinstance(r, CriCall) and r.call == "StopContainer"]
     return {r.container: r.t / 1_000_000 for r in calls}
 
@@ -45,7 +45,7 @@ def test_without_a_sandbox_no_container_is_created() -> None:
     assert story.messages("FailedCreatePodSandBox", "web") == ["Failed to create pod sandbox: no room"]
 
 
-def test_a_container_that_cannot_be_started_does_not_keep_the_next_one_from_starting() -> None:
+def test_a_container_that_cannot_start_does_not_block_the_next_one() -> None:
     story = played(
         scenario={"images": [{"name": "absent", "missing": True}, {"name": "*", "present": True}]},
         containers=[container("broken", image="absent"), container("fine")],
@@ -54,7 +54,7 @@ def test_a_container_that_cannot_be_started_does_not_keep_the_next_one_from_star
     assert "Failed" in story.events("web")
 
 
-def test_a_pod_that_is_as_it_should_be_is_not_touched() -> None:
+def test_an_unchanged_pod_is_not_affected() -> None:
     assert played().calls("web", after=5) == []
 
 
@@ -78,13 +78,13 @@ def test_no_container_is_restarted_under_never(command: list[str]) -> None:
     assert len(played(restartPolicy="Never", command=command).starts("web")) == 1
 
 
-def test_one_container_that_ends_leaves_the_others_running() -> None:
+def test_one_container_that_exits_leaves_the_others_running() -> None:
     story = played(restartPolicy="Never", containers=[container("short", "exit 1"), container("long")])
     assert story.stops("web", "long") == []
     assert story.result.phases == {"default/web": "Running"}
 
 
-def test_the_first_restart_is_immediately_and_each_further_one_waits_twice_as_long() -> None:
+def test_the_first_restart_is_immediate_and_each_later_one_waits_twice_as_long() -> None:
     story = played(command=["false"], scenario={"duration": "3m"})
     first, second, third, fourth, fifth, *_ = story.starts("web")
     assert second - first < 5
@@ -93,7 +93,7 @@ def test_the_first_restart_is_immediately_and_each_further_one_waits_twice_as_lo
     assert 40 <= fifth - fourth < 50
 
 
-def test_while_a_container_waits_for_its_restart_the_pod_says_crashloopbackoff() -> None:
+def test_a_container_that_waits_for_its_restart_is_in_crashloopbackoff() -> None:
     story = played(command=["false"])
     assert any(s["containers"]["main"]["state"] == "waiting/CrashLoopBackOff" for s in story.statuses("web"))
     assert story.messages("BackOff", "web")[0].startswith("Back-off restarting failed container main in pod web_")
@@ -102,14 +102,14 @@ def test_while_a_container_waits_for_its_restart_the_pod_says_crashloopbackoff()
 # -- init containers -------------------------------------------------------------------------------------------------
 
 
-def test_init_containers_run_one_after_the_other_and_before_the_others() -> None:
+def test_init_containers_run_in_sequence_and_before_the_others() -> None:
     story = played(initContainers=[container("one", "sleep 3"), container("two", "sleep 3")])
     (one,), (two,), (main,) = (story.starts("web", name) for name in ("one", "two", "main"))
     assert two - one >= 3
     assert main - two >= 3
 
 
-def test_an_init_container_that_fails_is_tried_again_and_nothing_after_it_starts() -> None:
+def test_an_init_container_that_fails_is_retried_and_nothing_after_it_starts() -> None:
     story = played(initContainers=[container("one", "exit 1"), container("two", "true")])
     assert len(story.starts("web", "one")) > 1
     assert story.starts("web", "two") + story.starts("web") == []
@@ -122,13 +122,13 @@ def test_an_init_container_that_fails_under_never_ends_the_pod() -> None:
     assert story.result.phases == {"default/web": "Failed"}
 
 
-def test_an_init_container_is_not_run_again_when_the_main_container_restarts() -> None:
+def test_an_init_container_does_not_run_again_when_the_main_container_restarts() -> None:
     story = played(initContainers=[container("one", "true")], command=EXIT_1)
     assert len(story.starts("web")) > 1
     assert len(story.starts("web", "one")) == 1
 
 
-def test_a_sidecar_is_not_waited_for_to_end_but_to_start() -> None:
+def test_a_sidecar_is_awaited_until_it_starts_and_not_until_it_ends() -> None:
     startup = {"exec": {"command": ["test", "-e", "/up"]}, "periodSeconds": 1, "failureThreshold": 30}
     sidecar = container("side", "sleep 8", "touch /up", "sleep 100000", restartPolicy="Always", startupProbe=startup)
     story = played(initContainers=[sidecar])
@@ -147,7 +147,7 @@ def test_a_sidecar_that_ends_is_restarted_whatever_the_pods_restart_policy() -> 
 # ----------------------------------------------------------------------------------
 
 
-def test_a_container_whose_definition_changed_is_stopped_and_started_again() -> None:
+def test_a_container_whose_definition_changed_is_stopped_and_restarted() -> None:
     changed = {"spec": {"containers": [{"name": "main", "image": "busybox:2"}]}}
     story = played({"at": "10s", "patch": {"pod": "web", "patch": changed}})
     assert story.sequence("web", after=10) == ["StopContainer main", "CreateContainer main", "StartContainer main"]
@@ -155,13 +155,13 @@ def test_a_container_whose_definition_changed_is_stopped_and_started_again() -> 
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
-def test_a_container_that_fails_its_probe_is_stopped_and_started_again(kind: str) -> None:
+def test_a_container_that_fails_its_probe_is_stopped_and_restarted(kind: str) -> None:
     story = played(containers=[container("main", **{f"{kind}Probe": NEVER_READY})])
     assert len(story.starts("web")) > 1
     assert story.messages("Killing", "web")[0] == f"Container main failed {kind} probe, will be restarted"
 
 
-def test_a_container_that_fails_its_liveness_probe_is_not_started_again_under_never() -> None:
+def test_a_container_that_fails_its_liveness_probe_is_not_restarted_under_never() -> None:
     story = played(restartPolicy="Never", containers=[container("main", livenessProbe=NEVER_READY)])
     assert len(story.stops("web")) == 1
     assert len(story.starts("web")) == 1
@@ -185,7 +185,7 @@ def test_a_container_whose_post_start_hook_fails_is_stopped() -> None:
 # -- a sandbox that has ended ----------------------------------------------------------------------------------------
 
 
-def test_a_pod_whose_sandbox_ended_is_stopped_and_starts_from_scratch_in_a_new_one() -> None:
+def test_a_pod_whose_sandbox_died_is_stopped_and_starts_in_a_new_one() -> None:
     story = played({"at": "10s", "kill": {"pod": "web", "sandbox": True}}, initContainers=[container("init", "true")])
     assert story.sequence("web", after=10) == [
         "StopContainer main", "StopPodSandbox", "RemoveContainer init", "RunPodSandbox",
@@ -201,7 +201,7 @@ def test_each_new_sandbox_has_the_next_attempt_number() -> None:
     assert made == [0, 1, 2]
 
 
-def test_a_sandbox_that_ended_after_all_containers_is_not_replaced_under_never() -> None:
+def test_a_sandbox_that_died_after_all_containers_is_not_replaced_under_never() -> None:
     story = played({"at": "20s", "kill": {"pod": "web", "sandbox": True}}, restartPolicy="Never", command=EXIT_0)
     assert story.calls("web").count("RunPodSandbox") == 1
 
@@ -218,7 +218,7 @@ def test_a_pod_is_stopped_container_by_container_and_then_its_sandbox() -> None:
     assert third == "StopPodSandbox"
 
 
-def test_containers_are_stopped_side_by_side() -> None:
+def test_containers_are_stopped_concurrently() -> None:
     story = played(DELETED, containers=[container("a", "sleep 100000"), container("b", "sleep 100000")])
     stopped = stopped_at(story)
     assert stopped["a"] == stopped["b"]
@@ -232,7 +232,7 @@ def test_sidecars_are_stopped_last_and_in_reverse_order() -> None:
     assert stopped["s1"] - stopped["s2"] >= 1
 
 
-def test_a_pre_stop_hook_runs_before_the_stop_and_its_time_counts_as_grace() -> None:
+def test_a_pre_stop_hook_runs_before_the_stop_and_uses_the_grace_period() -> None:
     hook = {"preStop": {"exec": {"command": ["sleep", "2"]}}}
     story = played(DELETED, containers=[container("main", lifecycle=hook)])
     (stop,) = (r for r in story.records if isinstance(r, CriCall) and r.call == "StopContainer")
@@ -240,7 +240,7 @@ def test_a_pre_stop_hook_runs_before_the_stop_and_its_time_counts_as_grace() -> 
     assert stop.args["timeout"] == 3  # of five seconds
 
 
-def test_the_runtime_gets_the_grace_of_the_deletion_if_that_is_shorter() -> None:
+def test_the_runtime_gets_the_grace_period_of_the_deletion_if_that_is_shorter() -> None:
     story = played({"at": "10s", "delete": {"pod": "web", "gracePeriodSeconds": 3}}, terminationGracePeriodSeconds=60)
     (stop,) = (r for r in story.records if isinstance(r, CriCall) and r.call == "StopContainer")
     assert stop.args["timeout"] == 3

@@ -1,4 +1,4 @@
-"""Listings of pods: which of several sandboxes or containers counts as the newest, and what did not change."""
+"""Listings of pods: the newest of several sandboxes or containers, and unchanged pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_latest_attempt_is_the_newest_sandbox_then_the_one_created_last_then
     assert listed.created_at == 9
 
 
-def test_no_sandbox_takes_the_place_of_the_newest_if_that_one_goes_between_listing_and_status() -> None:
+def test_no_sandbox_replaces_the_newest_one_if_that_is_removed_between_listing_and_status() -> None:
     """kuberuntime_manager.go GetPodStatus."""
     older = SandboxInfo("a", "u", "p", "ns", 0, ready=True, created_at=1, network=SandboxNetwork("10.0.0.1"))
     newer = SandboxInfo("b", "u", "p", "ns", 1, ready=True, created_at=2, network=SandboxNetwork("10.0.0.2"))
@@ -28,7 +28,7 @@ def test_no_sandbox_takes_the_place_of_the_newest_if_that_one_goes_between_listi
     assert runtime_pod_status(listed, [older], [], {}).ips == ()
 
 
-def test_an_address_that_cannot_be_read_spoils_them_all() -> None:
+def test_an_invalid_address_makes_all_addresses_invalid() -> None:
     """kuberuntime_sandbox.go determinePodSandboxIPs reads sloppily: leading zeros do not matter, a zone does."""
     assert sandbox_ips(SandboxNetwork("10.0.0.010", ("fd00::1",))) == ("10.0.0.010", "fd00::1")
     for wrong in ("10.0.0.256", "10.0.0", "fe80::1%eth0", "pod"):

@@ -1,4 +1,4 @@
-"""A resize of running containers: in which order, what is remembered, and what an error leaves behind."""
+"""A resize of running containers: its order, what is stored, and the state after an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeReso
 
 
 def make(*containers: dict[str, Any], resources: dict[str, Any] | None = None) -> Pod:
-    """Each container is its resources; they are called a, b, c."""
+    """Containers as resources; their names are a, b, c."""
     listed = [{"name": name, "image": "i", "resources": r} for name, r in zip("abc", containers, strict=False)]
     spec: dict[str, Any] = {"containers": listed, "restartPolicy": "Always"}
     if resources is not None:
@@ -44,7 +44,7 @@ def running(pod: Pod) -> RuntimePodStatus:
 
 
 class Node:
-    """A pod that runs with its first resources; all calls and writes are noted."""
+    """A pod that runs with its first resources; all calls and writes are recorded."""
 
     def __init__(self, pod: Pod, *, usage: MemoryUsage | None = None, errors: dict[str, str] | None = None) -> None:
         self.log: list[str] = []
@@ -97,7 +97,7 @@ class _NotedCgroups(PodCgroups):
         super().write(uid, config)
 
 
-def test_a_pod_that_grows_makes_room_first() -> None:
+def test_a_growing_pod_increases_its_cgroup_first() -> None:
     node = Node(make(amounts("1", "100Mi")))
     result = node.resize(make(amounts("2", "200Mi")))
     assert (result.action, result.target, result.error) == ("ResizePodInPlace", "p_ns(u)", "")
@@ -110,7 +110,7 @@ def test_a_pod_that_grows_makes_room_first() -> None:
     ]
 
 
-def test_a_pod_that_shrinks_gives_room_back_last() -> None:
+def test_a_shrinking_pod_reduces_its_cgroup_last() -> None:
     node = Node(make(amounts("2", "200Mi")))
     node.resize(make(amounts("1", "100Mi")))
     assert node.log == [
@@ -122,13 +122,13 @@ def test_a_pod_that_shrinks_gives_room_back_last() -> None:
     ]
 
 
-def test_what_shrinks_goes_before_what_grows() -> None:
+def test_reductions_are_before_increases() -> None:
     node = Node(make(amounts("1", "1Gi"), amounts("2", "1Gi")))
     node.resize(make(amounts("2", "1Gi"), amounts("1", "1Gi")))
     assert node.log == ["b-0: cpu 1, memory 1Gi", "a-0: cpu 2, memory 1Gi"]
 
 
-def test_what_was_applied_is_remembered_and_ends_the_resize() -> None:
+def test_applied_resources_are_stored_and_end_the_resize() -> None:
     before, after = make(amounts("1", "100Mi")), make(amounts("2", "200Mi"))
     node = Node(before)
     assert is_pod_resize_in_progress(after, running(after), node.actuated)
@@ -138,7 +138,7 @@ def test_what_was_applied_is_remembered_and_ends_the_resize() -> None:
     assert node.cgroups.get("u") == ResourceConfig(2048, 200_000, 100_000, 200 << 20)
 
 
-def test_an_error_ends_the_step_and_leaves_the_rest_to_the_next_sync() -> None:
+def test_an_error_ends_the_step_and_the_next_sync_continues() -> None:
     node = Node(make(amounts("1", "1Gi"), amounts("1", "1Gi")), errors={"b-0": "device busy"})
     wanted = make(amounts("2", "1Gi"), amounts("2", "1Gi"))
     result = node.resize(wanted)
@@ -149,7 +149,7 @@ def test_an_error_ends_the_step_and_leaves_the_rest_to_the_next_sync() -> None:
     assert [update.container.name for update in again.containers_to_update["cpu"]] == ["b"]
 
 
-def test_a_runtime_may_refuse_and_one_that_does_not_know_the_call_does_not_matter() -> None:
+def test_a_runtime_may_reject_it_and_one_without_the_call_does_not_matter() -> None:
     before, after = make(amounts("1", "1Gi")), make(amounts("2", "1Gi"))
     refused = Node(before, errors={"sandbox": "no"}).resize(after)
     assert refused.message == (
@@ -174,7 +174,7 @@ def test_a_runtime_may_refuse_and_one_that_does_not_know_the_call_does_not_matte
         (MemoryUsage(None, {}), "cannot decrease memory limits: missing pod memory usage"),
     ],
 )
-def test_a_memory_limit_does_not_go_below_what_is_used(usage: MemoryUsage | None, message: str) -> None:
+def test_a_memory_limit_is_not_reduced_below_the_usage(usage: MemoryUsage | None, message: str) -> None:
     node = Node(make(amounts("1", "200Mi")), usage=usage)
     assert node.resize(make(amounts("1", "100Mi"))).message == message
     assert bool(node.log) == (not message)
@@ -190,19 +190,19 @@ def test_pod_level_resources_are_applied_to_the_pod_and_are_the_limits_of_its_co
     assert not is_pod_resize_in_progress(wanted, running(wanted), node.actuated)
 
 
-def test_a_container_that_does_not_run_has_no_resize_in_progress() -> None:
+def test_a_stopped_container_has_no_resize_in_progress() -> None:
     node = Node(make(amounts("1", "1Gi")))
     assert not is_pod_resize_in_progress(make(amounts("2", "1Gi")), RuntimePodStatus("u"), node.actuated)
 
 
-def test_what_a_runtime_reports() -> None:
+def test_resources_reported_by_a_runtime() -> None:
     pod = make(
         {"requests": {"cpu": "150m", "memory": "64Mi"}, "limits": {"cpu": "1500m"}}, {}, {"limits": {"cpu": "1"}}
     )
     a, b, c = (linux_container_resources(pod, container) for container in pod.spec.containers)
     assert a == RuntimeResources(cpu_request="150m", cpu_limit="1500m")
-    assert b == RuntimeResources(cpu_request="2m")  # the least that shares can say
-    assert c == RuntimeResources(cpu_request="1", cpu_limit="1")  # no request: as much as the limit
+    assert b == RuntimeResources(cpu_request="2m")  # the minimum of cpu shares
+    assert c == RuntimeResources(cpu_request="1", cpu_limit="1")  # no request: the limit is used
     assert with_actuated(a, pod.spec.containers[0].resources) == RuntimeResources("150m", "1500m", "64Mi")
     assert with_actuated(None, pod.spec.containers[0].resources) == RuntimeResources("150m", "1500m", "64Mi", "0")
 
@@ -210,7 +210,7 @@ def test_what_a_runtime_reports() -> None:
 # -- the allocation -------------------------------------------------------------------------------------------------
 
 
-def test_a_pod_is_seen_with_what_is_allocated_to_it() -> None:
+def test_a_pod_has_its_allocated_resources() -> None:
     """As in upstream's allocation_manager_test.go TestUpdatePodFromAllocation."""
     state, small, large = AllocationState(), make(amounts("1", "1Gi"), {}), make(amounts("2", "1Gi"), {})
     assert state.update_pod(large) is large  # nothing is allocated

@@ -1,4 +1,4 @@
-"""compute_pod_actions: the corpus has the breadth; here are the rules worth reading, and their reasons."""
+"""compute_pod_actions: the corpora cover the breadth; these are the main rules, with their reasons."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_new_pod_gets_a_sandbox_and_its_containers() -> None:
     assert actions.why == ("no sandbox exists yet, so one is created", "container web starts in the new sandbox")
 
 
-def test_a_pod_that_is_as_it_should_be_is_not_touched() -> None:
+def test_an_unchanged_pod_is_not_affected() -> None:
     actions = compute_pod_actions(pod(), status(record("web")))
     assert not actions.kill_pod
     assert not actions.containers_to_start
@@ -67,11 +67,11 @@ def test_a_pod_that_is_as_it_should_be_is_not_touched() -> None:
 def test_when_a_new_sandbox_is_needed() -> None:
     given = pod()
     assert not pod_sandbox_changed(given, status())[0]
-    assert not pod_sandbox_changed(given, status(sandbox=SandboxRecord("sb")))[0]  # no network status is no verdict
+    assert not pod_sandbox_changed(given, status(sandbox=SandboxRecord("sb")))[0]  # irrelevant if missing
     no_ip = SandboxRecord("sb", attempt=3, network=SandboxNetwork())
     assert pod_sandbox_changed(given, status(sandbox=no_ip))[:3] == (True, 4, "sb")
     host = SandboxRecord("sb", attempt=3, network_namespace="NODE")
-    assert pod_sandbox_changed(given, status(sandbox=host))[:3] == (True, 4, "")  # the id is not carried over
+    assert pod_sandbox_changed(given, status(sandbox=host))[:3] == (True, 4, "")  # the id is not kept
     two = RuntimePodStatus("u", sandboxes=(READY, READY))
     assert pod_sandbox_changed(given, two)[0]
 
@@ -83,13 +83,13 @@ def test_a_run_once_pod_whose_sandbox_died_is_stopped_permanently() -> None:
     assert "stopped for good" in actions.why[0]
 
 
-def test_a_crashed_container_starts_again() -> None:
+def test_a_crashed_container_is_restarted() -> None:
     actions = compute_pod_actions(pod(), status(record("web", "exited", 1)))
     assert names(actions.containers_to_start) == ["web"]
     assert actions.why == ("container web exited with 1 and restartPolicy is Always, so it is started again",)
 
 
-def test_a_pod_whose_last_container_is_done_is_stopped_with_its_sidecars() -> None:
+def test_a_pod_whose_last_container_is_finished_is_stopped_with_its_sidecars() -> None:
     given = pod(restartPolicy="Never", initContainers=[{"name": "proxy", "image": "nginx", "restartPolicy": "Always"}])
     waiting = compute_pod_actions(given, status(record("web"), record("proxy", "exited", 1)))
     assert names(waiting.init_containers_to_start) == ["proxy"]
@@ -98,7 +98,7 @@ def test_a_pod_whose_last_container_is_done_is_stopped_with_its_sidecars() -> No
     assert over.why[-2].endswith("so the whole pod is stopped")
 
 
-def test_an_image_change_restarts_whatever_the_policy() -> None:
+def test_an_image_change_restarts_with_any_policy() -> None:
     actions = compute_pod_actions(pod(restartPolicy="Never"), status(record("web", image="nginx:old")))
     assert kills(actions) == {"web": "Container web definition changed, will be restarted"}
     assert names(actions.containers_to_start) == ["web"]
@@ -123,7 +123,7 @@ def init(*names_: str, **fields: Any) -> list[dict[str, Any]]:
     return [{"name": name, "image": "nginx", **fields} for name in names_]
 
 
-def test_init_containers_run_one_after_the_other() -> None:
+def test_init_containers_run_in_sequence() -> None:
     given = pod(initContainers=init("one", "two"))
     assert names(compute_pod_actions(given, status()).init_containers_to_start) == ["one"]
     running = compute_pod_actions(given, status(record("one")))
@@ -131,11 +131,11 @@ def test_init_containers_run_one_after_the_other() -> None:
     assert running.why == ("init container one is running, so the rest of the pod waits for it",)
     done = compute_pod_actions(given, status(record("one", "exited")))
     assert names(done.init_containers_to_start) == ["two"]
-    all_done = compute_pod_actions(given, status(record("two", "exited")))  # the record of one was collected
+    all_done = compute_pod_actions(given, status(record("two", "exited")))  # the record of one was removed
     assert names(all_done.containers_to_start) == ["web"]
 
 
-def test_an_init_container_killed_for_memory_failed_even_with_exit_0() -> None:
+def test_an_init_container_killed_for_memory_has_failed_even_with_exit_0() -> None:
     given = pod(initContainers=init("one"))
     actions = compute_pod_actions(given, status(record("one", "exited", 0, reason="OOMKilled")))
     assert names(actions.init_containers_to_start) == ["one"]
@@ -188,13 +188,13 @@ def actuated(**by_name: dict[str, Any]) -> dict[str, ResourceRequirements]:
     return {name: ResourceRequirements.from_json(value) for name, value in by_name.items()}
 
 
-def test_a_resize_shrinks_before_it_grows() -> None:
+def test_a_resize_first_decreases_and_then_increases() -> None:
     up = {"name": "up", "image": "nginx", "resources": resources("2", "64Mi")}
     down = {"name": "down", "image": "nginx", "resources": resources("1", "64Mi")}
     before = actuated(up=resources("1", "64Mi"), down=resources("2000m", "65536Ki"))
     actions = compute_pod_actions(pod(containers=[up, down]), status(record("up"), record("down")), actuated=before)
     assert [update.container.name for update in actions.containers_to_update["cpu"]] == ["down", "up"]
-    assert "memory" not in actions.containers_to_update  # written otherwise, but the same amount
+    assert "memory" not in actions.containers_to_update  # different notation, but the same amount
     assert actions.why[0] == "the cpu of container up goes up, so it is changed while it runs"
     off = FeatureGates({"InPlacePodVerticalScaling": False})
     given = compute_pod_actions(pod(containers=[up]), status(record("up")), actuated=before, gates=off)
@@ -211,7 +211,7 @@ def test_a_resize_policy_can_ask_for_a_restart() -> None:
     assert list(cpu_only.containers_to_update) == ["cpu"]
 
 
-def test_a_container_without_limits_has_the_pods() -> None:
+def test_a_container_without_limits_has_those_of_the_pod() -> None:
     given = pod(resources={"limits": {"memory": "1Gi"}})
     actions = compute_pod_actions(
         given, status(record("web")), actuated_pod=ResourceRequirements.from_json({"limits": {"memory": "512Mi"}})
@@ -221,7 +221,7 @@ def test_a_container_without_limits_has_the_pods() -> None:
     assert (update.current.memory_limit, update.desired.memory_limit) == (512 << 20, 1 << 30)
 
 
-def test_debugging_starts_immediately_and_only_once() -> None:
+def test_an_ephemeral_container_starts_immediately_and_only_once() -> None:
     given = pod(initContainers=init("one"), ephemeralContainers=[{"name": "debug", "image": "busybox"}])
     assert names(compute_pod_actions(given, status(record("one"))).ephemeral_containers_to_start) == ["debug"]
     ended = status(record("one"), record("debug", "exited", 1))
@@ -253,7 +253,7 @@ def test_without_the_gate_the_pods_limits_are_not_the_containers() -> None:
     assert not compute_pod_actions(given, status(record("web")), gates=off).containers_to_update
 
 
-def test_the_same_amount_in_another_spelling_is_not_a_resize() -> None:
+def test_the_same_amount_in_another_notation_is_not_a_resize() -> None:
     given = pod(containers=[{**WEB, "resources": {"requests": {"cpu": "1000m"}}}], resources={"limits": {"cpu": "2"}})
     applied = {"web": ResourceRequirements(requests={"cpu": "1"})}
     same = ResourceRequirements(limits={"cpu": "2000m"})
@@ -275,7 +275,7 @@ def test_init_containers_are_resized_only_with_their_gate() -> None:
         assert [name for name, updates in actions.containers_to_update.items() if updates] == resized
 
 
-def test_a_sidecar_with_another_image_continues_in_v1_30() -> None:
+def test_a_sidecar_with_another_image_keeps_running_in_v1_30() -> None:
     given = pod(initContainers=[{"name": "proxy", "image": "envoy:2", "restartPolicy": "Always"}])
     web, proxy = record("web"), record("proxy", image="envoy:1")
     actions = compute_pod_actions(given, status(web, proxy))
@@ -286,7 +286,7 @@ def test_a_sidecar_with_another_image_continues_in_v1_30() -> None:
     assert not actions.init_containers_to_start
 
 
-def test_a_created_init_container_is_waited_for_in_v1_30() -> None:
+def test_a_created_init_container_is_awaited_in_v1_30() -> None:
     given, found = pod(initContainers=[{"name": "one"}]), status(record("one", "created"))
     assert names(compute_pod_actions(given, found).init_containers_to_start) == ["one"]
     actions = compute_pod_actions(given, found, gates=V1_30)
@@ -348,7 +348,7 @@ def test_one_init_container_at_a_time_without_the_gate_of_sidecars(
     assert [kill.name for kill in actions.containers_to_kill.values()] == [n for n, s, _ in records if s == "unknown"]
 
 
-def test_a_pod_that_was_initialized_and_has_succeeded_gets_no_new_sandbox_without_the_gate_of_sidecars() -> None:
+def test_an_initialized_pod_that_succeeded_gets_no_new_sandbox_without_the_gate_of_sidecars() -> None:
     given = pod(initContainers=[{"name": "one"}], restartPolicy="OnFailure")
     gates = FeatureGates({"SidecarContainers": False}, "v1.30")
     dead = SandboxRecord("sb", ready=False)
@@ -357,7 +357,7 @@ def test_a_pod_that_was_initialized_and_has_succeeded_gets_no_new_sandbox_withou
     assert compute_pod_actions(given, status(done, sandbox=dead), gates=gates).create_sandbox
 
 
-def test_what_is_left_of_an_old_sandbox_initializes_nothing_in_v1_37() -> None:
+def test_records_of_an_old_sandbox_prove_no_initialization_in_v1_37() -> None:
     """After a reboot the first init container ran again; web was created before it and never started."""
     given = pod(initContainers=[{"name": "fetch", "image": "nginx"}, {"name": "migrate", "image": "nginx"}])
     found = status(record("fetch", "exited"), replace(record("web", "created"), active=False))
@@ -367,8 +367,8 @@ def test_what_is_left_of_an_old_sandbox_initializes_nothing_in_v1_37() -> None:
     assert not newer.containers_to_start
 
 
-def test_a_container_of_the_present_sandbox_proves_initialization_in_v1_37() -> None:
-    """Also one that has exited: the records of init containers may be gone."""
+def test_a_container_in_the_current_sandbox_proves_initialization_in_v1_37() -> None:
+    """Even an exited one: the records of init containers may have been removed."""
     given = pod(initContainers=[{"name": "fetch", "image": "nginx"}])
     newer = compute_pod_actions(given, status(record("web", "exited", 1)), gates=FeatureGates(profile="v1.37"))
     assert not newer.init_containers_to_start
@@ -390,7 +390,7 @@ def test_a_v1_6_kubelet_does_not_repeat_init_containers_in_a_new_sandbox() -> No
     assert names(again.init_containers_to_start) == ["one"]
 
 
-def test_to_older_kubelets_a_running_container_does_not_show_that_init_containers_have_run() -> None:
+def test_for_older_kubelets_a_running_container_does_not_show_that_init_containers_have_run() -> None:
     initialized = pod(initContainers=[{"name": "one"}])
     found = status(hashed(record("web"), Container(name="web", image="nginx")))
     for profile, expected in (("v1.6", ["one"]), ("v1.12", ["one"]), ("v1.30", [])):
@@ -399,7 +399,7 @@ def test_to_older_kubelets_a_running_container_does_not_show_that_init_container
         assert not kills(actions)
 
 
-def test_an_old_kubelet_makes_a_new_sandbox_of_a_pod_that_never_restarts_and_leaves_it_empty() -> None:
+def test_an_old_kubelet_creates_an_empty_new_sandbox_for_a_pod_that_never_restarts() -> None:
     gone = SandboxRecord("sb", ready=False)
     old = FeatureGates(profile="v1.12")
     actions = compute_pod_actions(pod(restartPolicy="Never"), status(record("web", "exited"), sandbox=gone), gates=old)

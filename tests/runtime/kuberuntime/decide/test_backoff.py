@@ -48,7 +48,7 @@ def test_the_wait_doubles_up_to_the_maximum() -> None:
     assert waits == [10, 20, 40, 80, 160, 300, 300, 300]
 
 
-def test_an_exit_long_after_the_last_restart_starts_afresh() -> None:
+def test_an_exit_long_after_the_last_restart_starts_again_at_the_minimum() -> None:
     backoff = new_crash_loop_backoff()
     backoff.restore("k", 300 * SECOND, T0)
     assert backoff.is_in_back_off_since("k", T0 + 600 * SECOND, T0 + 601 * SECOND)
@@ -57,7 +57,7 @@ def test_an_exit_long_after_the_last_restart_starts_afresh() -> None:
     assert backoff.get("k") == 10 * SECOND
 
 
-def test_a_key_that_is_dropped_starts_afresh() -> None:
+def test_a_removed_key_starts_again_at_the_minimum() -> None:
     backoff = new_crash_loop_backoff()
     backoff.restore("k", 300 * SECOND, T0)
     backoff.drop("k")
@@ -71,7 +71,7 @@ def test_a_container_without_an_exited_record_starts_and_leaves_no_entry() -> No
     assert len(backoff) == 0
 
 
-def test_an_exit_at_an_unknown_time_is_long_ago() -> None:
+def test_an_exit_at_an_unknown_time_counts_as_long_ago() -> None:
     backoff = new_crash_loop_backoff()
     assert do_back_off(backoff, POD, CONTAINER, exited(None), T0) is None
     assert do_back_off(backoff, POD, CONTAINER, exited(None), T0 + 1) is None

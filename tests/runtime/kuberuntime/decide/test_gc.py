@@ -1,4 +1,4 @@
-"""Which dead containers and sandboxes go, and in which order."""
+"""Which dead containers and sandboxes are removed, and in which order."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def evicted(
     return [eviction.id for eviction in evictions]
 
 
-def test_the_oldest_go_first_and_the_newest_stays() -> None:
+def test_the_oldest_are_removed_first_and_the_newest_stays() -> None:
     assert evicted([dead("b", 2), dead("a", 1), dead("c", 3), dead("run", 0, "running")], GCPolicy()) == ["a", "b"]
 
 
-def test_young_containers_do_not_count_at_all() -> None:
+def test_recently_exited_containers_do_not_count() -> None:
     assert evicted([dead("a", 1), dead("b", 2), dead("young", 60)], GCPolicy(min_age=50)) == ["a"]
 
 
-def test_names_are_counted_apart() -> None:
+def test_names_are_counted_separately() -> None:
     assert evicted([dead("a", 1), dead("b", 2, name="side"), dead("c", 3, pod="q")], GCPolicy()) == []
 
 
-def test_everything_of_a_removed_pod_goes_once_all_sources_are_ready() -> None:
+def test_everything_of_a_removed_pod_is_removed_once_all_sources_are_ready() -> None:
     containers = [dead("a", 1), dead("b", 2)]
     removed = States(removed=frozenset({"p"}))
     assert evicted(containers, GCPolicy(), removed) == ["b", "a"]
@@ -92,7 +92,7 @@ def sandbox(id_: str, created_at: int, ready: bool = False) -> SandboxInfo:
     return SandboxInfo(id_, "p", "", "", 0, ready, created_at)
 
 
-def test_sandboxes_go_when_empty_dead_and_not_the_newest() -> None:
+def test_sandboxes_are_removed_when_they_are_empty_dead_and_not_the_newest() -> None:
     sandboxes = [sandbox("one", 1), sandbox("two", 2), sandbox("three", 3), sandbox("four", 4)]
     in_use = ContainerInfo("c", "two", "p", "web", 0, "exited", 0)
     assert evict_sandboxes(sandboxes, [in_use], ALIVE) == ["one", "three"]
@@ -100,7 +100,7 @@ def test_sandboxes_go_when_empty_dead_and_not_the_newest() -> None:
     assert evict_sandboxes([sandbox("up", 1, ready=True), sandbox("new", 2)], [], ALIVE) == []
 
 
-def test_at_a_death_the_older_dead_of_that_name_go() -> None:
+def test_when_a_container_exits_older_dead_ones_of_that_name_are_removed() -> None:
     records = (
         ContainerRecord("w3", "web", "running", created_at=3),
         ContainerRecord("w2", "web", "exited", created_at=2),

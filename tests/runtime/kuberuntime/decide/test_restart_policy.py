@@ -1,4 +1,4 @@
-"""May a container start again? Rules first, then the container's policy, then the pod's."""
+"""Whether a container may restart. Rules first, then the container's policy, then the pod's."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def status(state: ContainerRuntimeState, exit_code: int = 0) -> RuntimePodStatus
     ("pod_policy", "exit_code", "restarts"),
     [("Always", 0, True), ("OnFailure", 0, False), ("OnFailure", 1, True), ("Never", 1, False), ("", 0, True)],
 )
-def test_the_pods_policy_counts_for_a_container_without_its_own(
+def test_the_pods_policy_applies_to_a_container_without_its_own(
     pod_policy: str, exit_code: int, restarts: bool
 ) -> None:
     assert container_should_restart(web(), PodSpec(restart_policy=pod_policy), exit_code) is restarts
 
 
-def test_the_containers_policy_beats_the_pods() -> None:
+def test_the_containers_policy_overrides_the_pods() -> None:
     assert not container_should_restart(web(restartPolicy="Never"), PodSpec(restart_policy="Always"), 1)
 
 
-def test_the_first_matching_rule_beats_both() -> None:
+def test_the_first_matching_rule_overrides_both() -> None:
     container = web(
         restartPolicy="Never", restartPolicyRules=[rule("Restart", "In", 3, 4), rule("Restart", "NotIn", 5, 6)]
     )
@@ -50,19 +50,19 @@ def test_the_first_matching_rule_beats_both() -> None:
     assert [code for code in range(8) if container_should_restart(container, spec, code)] == [0, 1, 2, 3, 4, 7]
 
 
-def test_rules_of_a_container_without_a_policy_are_not_looked_at() -> None:
+def test_rules_of_a_container_without_a_policy_are_ignored() -> None:
     container = web(restartPolicyRules=[rule("Restart", "In", 1)])
     assert not container_should_restart(container, PodSpec(restart_policy="Never"), 1)
 
 
-def test_a_restart_all_rule_falls_back_to_the_policy_when_its_gate_is_off() -> None:
+def test_a_restart_all_rule_is_replaced_by_the_policy_when_its_gate_is_disabled() -> None:
     container = web(restartPolicy="Never", restartPolicyRules=[rule("RestartAllContainers", "In", 1)])
     off = FeatureGates({"RestartAllContainersOnContainerExits": False})
     assert container_should_restart(container, PodSpec(), 1)
     assert not container_should_restart(container, PodSpec(), 1, off)
 
 
-def test_what_never_ran_or_has_no_clear_end_is_started_whatever_the_policy() -> None:
+def test_a_container_that_never_ran_or_has_no_clear_exit_is_started_with_any_policy() -> None:
     pod = Pod(spec=PodSpec(containers=(web(),), restart_policy="Never"))
     assert should_container_be_restarted(web(), pod, RuntimePodStatus("uid"))
     assert should_container_be_restarted(web(), pod, status("created"))
@@ -95,12 +95,12 @@ def test_restarting_all_containers() -> None:
     assert not should_all_containers_restart(pod, status("running"), None)
 
 
-def test_a_condition_that_is_true_continues_restarting_all() -> None:
+def test_a_true_condition_continues_restarting_all() -> None:
     pod = Pod.from_json({"status": {"conditions": [{"type": "AllContainersRestarting", "status": "True"}]}})
     assert should_all_containers_restart(pod, RuntimePodStatus("uid"), pod.status)
 
 
-def test_the_api_status_is_asked_only_beside_an_exited_record() -> None:
+def test_the_api_status_is_used_only_with_an_exited_record() -> None:
     terminated = {"name": "web", "state": {"terminated": {"exitCode": 42}}}
     container = web(restartPolicy="Never", restartPolicyRules=[rule("RestartAllContainers", "In", 42)])
     pod = Pod.from_json({"spec": {"containers": [container.to_json()]}, "status": {"containerStatuses": [terminated]}})
@@ -109,14 +109,14 @@ def test_the_api_status_is_asked_only_beside_an_exited_record() -> None:
     assert not should_all_containers_restart(pod, status("running"), pod.status)
 
 
-def test_cleaned_up_when_no_record_is_left() -> None:
+def test_complete_when_no_record_is_left() -> None:
     pod = Pod(spec=PodSpec(containers=(web(),)))
     assert all_containers_restart_cleaned_up(pod, RuntimePodStatus("uid"))
     assert not all_containers_restart_cleaned_up(pod, status("exited"))
 
 
-def test_what_the_api_would_not_take_counts_for_nothing() -> None:
-    """A policy or an operator that nobody knows, and a rule about nothing."""
+def test_rules_that_the_api_rejects_have_no_effect() -> None:
+    """An unknown policy, an unknown operator, and a rule without conditions."""
     spec = PodSpec(restart_policy="OnFailure")
     container = web(restartPolicy="Sometimes", restartPolicyRules=[{"action": "Restart"}, rule("Restart", "Like", 0)])
     assert [container_should_restart(container, spec, code) for code in (0, 1)] == [False, True]

@@ -1,8 +1,8 @@
-"""Which seccomp and AppArmor profile a container gets.
+"""The seccomp and AppArmor profile of a container.
 
 Re-tells pkg/kubelet/kuberuntime/helpers_linux_test.go TestGetSeccompProfile (11 rows), helpers_test.go
 TestGetAppArmorProfile (6) and pkg/security/apparmor/helpers_test.go TestGetProfile (10). Not here:
-TestGetSeccompProfileDefaultSeccomp, because seccompDefault changes nothing that can be seen.
+TestGetSeccompProfileDefaultSeccomp, because seccompDefault has no visible effect.
 """
 
 from __future__ import annotations
@@ -119,14 +119,14 @@ def test_app_armor_profile_for_the_runtime(of_pod: Profile | None, expected: Sec
         pytest.param("runtime/default", localhost("test"), NONE, localhost("test"), id="all profiles"),
     ],
 )
-def test_which_app_armor_profile_counts(
+def test_the_app_armor_profile_that_is_used(
     annotation: str, of_container: Profile | None, of_pod: Profile | None, expected: Profile | None
 ) -> None:
     made = pod("appArmorProfile", of_pod, of_container, annotation)
     assert get_app_armor_profile(made, made.spec.containers[0]) == expected
 
 
-def test_a_plain_container_asks_for_nothing() -> None:
+def test_a_container_without_a_profile_requests_none() -> None:
     made = Pod.from_json(
         {"metadata": {"name": "plain"}, "spec": {"securityContext": {}, "containers": [{"name": "c"}]}}
     )

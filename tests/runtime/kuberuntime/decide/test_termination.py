@@ -1,4 +1,4 @@
-"""Grace periods, and who waits for whom."""
+"""Grace periods, and the order of terminations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pod(metadata: dict[str, Any] | None = None, **spec: Any) -> Pod:
     return Pod.from_json({"metadata": metadata or {}, "spec": {"containers": [web], **spec}})
 
 
-def test_a_probes_own_period_counts_for_its_own_kills() -> None:
+def test_a_probes_own_grace_period_applies_to_its_kills() -> None:
     given = pod(terminationGracePeriodSeconds=30)
     web = given.spec.containers[0]
     assert termination_grace_period(given, web, "LivenessProbe") == 7
@@ -25,12 +25,12 @@ def test_a_probes_own_period_counts_for_its_own_kills() -> None:
     assert termination_grace_period(given, web, "Unknown") == 30
 
 
-def test_a_deletion_beats_everything() -> None:
+def test_a_deletion_overrides_everything() -> None:
     given = pod({"deletionGracePeriodSeconds": 0}, terminationGracePeriodSeconds=30)
     assert termination_grace_period(given, given.spec.containers[0], "LivenessProbe") == 0
 
 
-def test_a_pod_without_a_period_gets_the_minimum_even_for_a_probe() -> None:
+def test_a_pod_without_a_grace_period_gets_the_minimum_even_for_a_probe() -> None:
     given = pod()
     assert termination_grace_period(given, given.spec.containers[0], "LivenessProbe") == 2
 
@@ -39,7 +39,7 @@ def sidecars(*names: str) -> list[dict[str, str]]:
     return [{"name": name, "restartPolicy": "Always"} for name in names]
 
 
-def test_sidecars_go_in_reverse_order_after_the_regular_containers() -> None:
+def test_sidecars_are_stopped_in_reverse_order_after_the_regular_containers() -> None:
     given = pod(initContainers=[*sidecars("a", "b"), {"name": "plain"}, *sidecars("c")])
     assert termination_waits_for(given, {"web", "a", "b", "c", "plain"}) == {
         "c": ("web",),
@@ -48,12 +48,12 @@ def test_sidecars_go_in_reverse_order_after_the_regular_containers() -> None:
     }
 
 
-def test_a_sidecar_that_does_not_run_breaks_the_chain() -> None:
+def test_a_stopped_sidecar_breaks_the_chain() -> None:
     given = pod(initContainers=sidecars("a", "b", "c"))
     assert termination_waits_for(given, {"a", "c"}) == {"c": (), "b": ("c",), "a": ()}
 
 
-def test_without_sidecars_nobody_waits() -> None:
+def test_without_sidecars_there_is_no_waiting() -> None:
     assert termination_waits_for(pod(initContainers=[{"name": "plain"}]), {"web", "plain"}) == {}
 
 
@@ -61,7 +61,7 @@ def test_without_sidecars_nobody_waits() -> None:
 
 
 def turn(*ends: tuple[int, str], grace_s: int = 10) -> tuple[int, list[str]]:
-    """The whole seconds for which a sidecar waits for `web` and `db`, and what came in which order."""
+    """The whole seconds for which a sidecar waits for `web` and `db`, with the order of their exits."""
     reported: list[str] = []
 
     async def main() -> int:
@@ -81,15 +81,15 @@ def turn(*ends: tuple[int, str], grace_s: int = 10) -> tuple[int, list[str]]:
     return run_virtual(main), reported
 
 
-def test_a_sidecar_waits_for_all_in_whatever_order_they_end() -> None:
+def test_a_sidecar_waits_for_all_others_in_any_order() -> None:
     assert turn((3, "web"), (5, "db")) == (5, ["web", "db", "sidecar"])
     assert turn((5, "web"), (3, "db")) == (5, ["db", "web", "sidecar"])
 
 
-def test_a_sidecar_waits_no_longer_than_its_grace() -> None:
+def test_a_sidecar_waits_no_longer_than_its_grace_period() -> None:
     assert turn((3, "web"), (15, "db")) == (10, ["web", "sidecar"])
     assert turn() == (10, ["sidecar"])
 
 
-def test_what_ends_as_the_grace_is_over_has_ended_before_the_sidecars_turn() -> None:
+def test_a_container_that_exits_as_the_grace_period_ends_has_exited_before_the_sidecars() -> None:
     assert turn((10, "web"), (10, "db")) == (10, ["web", "db", "sidecar"])

@@ -1,4 +1,4 @@
-"""The health client with servers that answer badly: its errors are grpc-go's. The server with good and bad clients."""
+"""The health client with misbehaving servers: its errors are those of grpc-go. The server with good and bad clients."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_server_without_http2_is_not_connected(received: list[bytes]) -> None:
     assert isinstance(called(*received).outcome, ConnectError)
 
 
-def test_an_answer_may_come_in_any_pieces() -> None:
+def test_a_response_may_arrive_in_any_chunks() -> None:
     whole = SETTINGS + HEADERS + SERVING + FINE
     for size in (1, 7, len(whole)):
         pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
@@ -107,7 +107,7 @@ def test_an_answer_may_come_in_any_pieces() -> None:
 def test_the_status_of_a_service() -> None:
     for message, status in ((b"", "UNKNOWN"), (b"\x08\x03", "SERVICE_UNKNOWN"), (b"\x08\x07", "7")):
         assert called(SETTINGS, HEADERS, data(wire.framed(message)), FINE).outcome == status
-    more = b"\x12\x02ab\x19" + bytes(8) + b"\x25" + bytes(4) + b"\x08\x02"  # fields that a later version may have
+    more = b"\x12\x02ab\x19" + bytes(8) + b"\x25" + bytes(4) + b"\x08\x02"  # fields of a later version
     assert called(SETTINGS, HEADERS, data(wire.framed(more)), FINE).outcome == "NOT_SERVING"
 
 
@@ -193,13 +193,13 @@ def test_how_a_call_fails(received: list[bytes], code: str, message: str) -> Non
     assert status_error(*received) == (code, message)
 
 
-def test_a_call_that_was_not_looked_at_may_be_made_again() -> None:
+def test_a_call_that_was_not_processed_may_be_repeated() -> None:
     for unseen in (frame(Kind.GOAWAY, bytes(8)), frame(Kind.RST_STREAM, struct.pack(">I", 7), 0, 1)):
         assert called(SETTINGS, unseen).is_unprocessed
     assert not called(SETTINGS, frame(Kind.GOAWAY, struct.pack(">II", 1, 0))).is_unprocessed
 
 
-def test_a_server_that_drains_still_answers() -> None:
+def test_a_draining_server_still_answers() -> None:
     drains = frame(Kind.GOAWAY, struct.pack(">II", 2**31 - 1, 0)) + frame(Kind.PING, bytes(8))
     call = called(SETTINGS + drains, closed=False)
     assert call.to_send().removeprefix(ACKNOWLEDGED)[3] == Kind.HEADERS
@@ -207,7 +207,7 @@ def test_a_server_that_drains_still_answers() -> None:
     assert call.outcome == "SERVING"
 
 
-def test_an_answer_counts_whatever_follows_it() -> None:
+def test_a_response_counts_whatever_follows_it() -> None:
     assert (
         called(SETTINGS + HEADERS + SERVING + FINE + data(b"more") + frame(Kind.SETTINGS, stream=1)).outcome
         == "SERVING"
@@ -234,7 +234,7 @@ def test_a_broken_protocol_ends_the_connection(received: bytes) -> None:
 
 
 def answered(*services: str, known: dict[str, str]) -> list[str | tuple[str, str]]:
-    """Each by a call of its own, client and server wired to each other."""
+    """Each in a separate call; client and server are connected directly."""
     outcomes: list[str | tuple[str, str]] = []
     for service in services:
         call, server = HealthCall("h", service, 1_000_000), HealthServer(known.get)
@@ -267,7 +267,7 @@ def asking(path: str) -> list[tuple[str, str]]:
     return [(":method", "POST"), (":scheme", "http"), (":authority", "h"), (":path", path)]
 
 
-def test_a_server_refuses_other_methods_and_broken_messages() -> None:
+def test_a_server_rejects_other_methods_and_invalid_messages() -> None:
     server, side = HealthServer(nobody), client()
     side.send_headers(1, asking("/a%b/C"), end_stream=True)
     side.send_headers(3, asking(wire.CHECK))
@@ -292,7 +292,7 @@ def test_a_server_closes_the_connection_of_a_client_without_http2() -> None:
     assert server.is_closed
 
 
-def test_a_server_forgets_cancelled_calls_and_has_no_room_for_long_ones() -> None:
+def test_a_server_forgets_cancelled_calls_and_rejects_long_ones() -> None:
     server, side = HealthServer({"": "SERVING"}.get), client()
     side.send_headers(1, asking(wire.CHECK))
     side.reset_stream(1, 8)
@@ -306,7 +306,7 @@ def test_a_server_forgets_cancelled_calls_and_has_no_room_for_long_ones() -> Non
     assert server.is_closed
 
 
-def test_a_connection_has_room_for_many_calls() -> None:
+def test_a_connection_supports_many_calls() -> None:
     server, side = HealthServer({"x" * 10_000: "SERVING"}.get), client()
     for stream in range(1, 41, 2):
         side.send_headers(stream, asking(wire.CHECK))

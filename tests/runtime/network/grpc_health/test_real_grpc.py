@@ -1,4 +1,4 @@
-"""Our client asks a real gRPC server, and a real client asks our listeners; on loopback."""
+"""The health client calls a real gRPC server, and a real client calls the simulated listeners; on loopback."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def node() -> Iterator[PrivateNode]:
 
 @contextmanager
 def server(servicer: health_pb2_grpc.HealthServicer | None) -> Iterator[int]:
-    """A real one; its port."""
+    """A real server; returns its port."""
     serving = grpc.server(futures.ThreadPoolExecutor(1))
     if servicer is not None:
         health_pb2_grpc.add_HealthServicer_to_server(servicer, serving)
@@ -64,11 +64,11 @@ def test_a_server_shows_the_status_of_each_of_its_services(node: PrivateNode) ->
         assert probed(node, port) == ProbeAnswer("success", "service healthy")
         assert probed(node, port, "sick") == ProbeAnswer("failure", 'service unhealthy (responded with "NOT_SERVING")')
         assert probed(node, port, "new") == ProbeAnswer("failure", 'service unhealthy (responded with "UNKNOWN")')
-        unknown = probed(node, port, "other" * 2000)  # more than one frame of header fields, would it be one
+        unknown = probed(node, port, "other" * 2000)  # more than fits into one frame of header fields
         assert unknown.output.startswith("error: health rpc probe failed: rpc error: code = NotFound desc =")
 
 
-def test_a_server_without_health_checks_says_so(node: PrivateNode) -> None:
+def test_a_server_without_health_checks_is_named(node: PrivateNode) -> None:
     with server(None) as port:
         answer = probed(node, port)
     said = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): Method not found!"
@@ -98,7 +98,7 @@ class Silent(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         self.gone.result(10)
 
 
-def test_a_server_that_does_not_answer_is_too_late(node: PrivateNode) -> None:
+def test_a_server_that_does_not_respond_causes_a_timeout(node: PrivateNode) -> None:
     with server(Silent()) as port:
         answer = probed(node, port, timeout=SECOND // 2)
     assert answer == ProbeAnswer("failure", "timeout: health rpc did not complete within 500ms")
@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_is_too_late(node: PrivateNode) -> None:
 # -- our listeners --------------------------------------------------------------------------------------------------
 
 
-def test_a_real_client_asks_our_listener(node: PrivateNode) -> None:
+def test_a_real_client_calls_a_simulated_listener(node: PrivateNode) -> None:
     async def talk() -> list[str]:
         network = RealNetwork(LoopClock(), node, Silences())
         ports, known = network.new_ports(), {"": "SERVING", "sick": "NOT_SERVING"}
@@ -133,7 +133,7 @@ def free_port() -> int:
 
 
 def asked(port: int) -> list[str]:
-    """By a real client, all on one connection."""
+    """From a real client, all on one connection."""
     with grpc.insecure_channel(f"{HOST}:{port}") as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         calls: list[Callable[[], Any]] = [

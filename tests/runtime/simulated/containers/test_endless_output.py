@@ -1,4 +1,4 @@
-"""A container that prints without end: each line is work, and work without waiting is slowed down."""
+"""A container with endless output: each line costs time, and work without waiting is slowed down."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kubesim.trace.records import LogOutput
 from tests.support.played import Played, pod
 
 
-def test_yes_does_not_flood_the_log() -> None:
+def test_endless_output_does_not_flood_the_log() -> None:
     loud = pod("loud", containers=[{"name": "main", "image": "busybox", "command": ["yes"]}])
     story = Played(objects=[loud], duration="60s")
     lines = sum(1 for record in story.records if isinstance(record, LogOutput))

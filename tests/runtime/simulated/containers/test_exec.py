@@ -66,7 +66,7 @@ def test_a_command_ends_immediately_when_its_context_is_cancelled() -> None:
     run_virtual(main)
 
 
-def test_a_context_that_lives_changes_nothing() -> None:
+def test_a_context_that_is_not_cancelled_changes_nothing() -> None:
     async def main() -> None:
         clock = LoopClock()
         async with TaskSet():

@@ -1,4 +1,4 @@
-"""What is learnt of real containers: how each attempt ended, whether it was ready, which images there are."""
+"""Behaviour learned from real containers: how each attempt ended, whether it was ready, which images exist."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def codes(known: RealContainer, attempts: int) -> list[int | None]:
     return [None if found is None else found.exit_code for found in ends]
 
 
-def test_an_attempt_that_runs_has_no_end_yet() -> None:
+def test_a_running_attempt_has_no_exit_yet() -> None:
     assert codes(learnt(waiting("ContainerCreating")), 2) == [None, None]
     assert codes(learnt(running()), 2) == [None, None]
 
 
-def test_an_end_is_that_of_its_attempt_with_its_time() -> None:
+def test_an_exit_belongs_to_its_attempt_with_its_time() -> None:
     known = learnt(running(), terminated(7))
     found = known.end_of(0)
     assert found is not None
@@ -36,17 +36,17 @@ def test_an_end_is_that_of_its_attempt_with_its_time() -> None:
     assert codes(learnt(running(), waiting("CrashLoopBackOff", last=end(3)), running(restarts=1)), 2) == [3, None]
 
 
-def test_our_first_attempt_stands_for_the_one_that_was_first_seen() -> None:
+def test_the_first_attempt_corresponds_to_the_first_observed_one() -> None:
     first = running(restarts=5) | {"lastState": {"terminated": end(9)}}
     assert codes(learnt(first), 1) == [None]
     assert codes(learnt(first, terminated(2, restarts=5), running(restarts=6)), 2) == [2, None]
 
 
-def test_an_end_that_was_missed_is_like_the_next_one_that_was_seen() -> None:
+def test_an_unobserved_exit_is_like_the_next_observed_one() -> None:
     assert codes(learnt(running(), terminated(4, restarts=2)), 4) == [4, 4, 4, None]
 
 
-def test_probes_answer_as_the_real_container_does_and_fail_only_after_it_was_ready() -> None:
+def test_probes_return_the_results_of_the_real_container_and_fail_only_after_it_was_ready() -> None:
     assert learnt(running(ready=False, started=False)).answer(0, ready=False) == "wait"
     unready = running(ready=False)
     assert learnt(unready).answer(0, ready=True) == "wait"
@@ -57,7 +57,7 @@ def test_probes_answer_as_the_real_container_does_and_fail_only_after_it_was_rea
     assert learnt(running()).answer(1, ready=True) == "wait"
 
 
-def test_images_that_the_node_has_and_those_that_it_cannot_pull() -> None:
+def test_images_on_the_node_and_images_that_it_cannot_pull() -> None:
     containers = RealContainers()
     given = ImageBehaviour(size=1)
     images = RealImages({"docker.io/library/given:1": given}, containers)

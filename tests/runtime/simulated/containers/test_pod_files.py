@@ -1,4 +1,4 @@
-"""The files that a sandbox gives to its containers. Re-tells the rows of containerd's
+"""The files of a sandbox in its containers. Re-tells the rows of containerd's
 internal/cri/server/podsandbox/sandbox_run_linux_test.go (TestSetupSandboxFiles, TestParseDNSOption, the sysctls of
 TestLinuxSandboxContainerSpec) and container_create_test.go (TestContainerMounts) that a container can see."""
 
@@ -144,7 +144,7 @@ def test_sysctls_of_the_sandbox(linux: LinuxSandboxConfig, expected: dict[str, s
 
 
 def test_setup_ro_mount_when_rootfs_is_read_only() -> None:
-    """The kubelet's hosts file can be written nevertheless: the kubelet mounts it, and never read-only."""
+    """The kubelet's hosts file is writable nevertheless: the kubelet never mounts it read-only."""
     files = files_of(new_pod_files(), context({"securityContext": {"readOnlyRootFilesystem": True}}))
     files.create("/etc/hosts", 0).append("1.2.3.4\tx\n", 0)
     for path in ("/etc/hostname", "/etc/resolv.conf", "/etc/other"):
@@ -167,7 +167,7 @@ def test_skip_container_mounts_if_already_mounted_by_cri(path: str) -> None:
     assert files.read(path) == "from a volume"
 
 
-def test_the_containers_of_a_pod_see_the_same_files_until_the_kubelet_writes_them_again() -> None:
+def test_the_containers_of_a_pod_share_the_files_until_the_kubelet_writes_them_again() -> None:
     pod_files = new_pod_files()
     one, two = files_of(pod_files, context()), files_of(pod_files, context())
     one.create("/etc/hosts", 0).append("1.2.3.4\tadded\n", 0)

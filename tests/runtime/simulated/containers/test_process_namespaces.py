@@ -32,15 +32,15 @@ def ends(story: Played) -> list[str]:
 
 
 def test_an_ephemeral_container_sees_the_processes_of_its_target_and_ends_with_it() -> None:
-    """The first process of the namespace is protected from signals that come from within."""
+    """PID 1 of the namespace is protected from signals from within."""
     story = with_debugger("ps | grep -q ' 1 root .*sleep' || exit 9; kill -KILL 1; pkill -f exit; sleep 60")
     assert ends(story) == [
-        "container debugger ended with exit code 137 (Error)",  # the kernel reaps all others before the first process
+        "container debugger ended with exit code 137 (Error)",  # the kernel reaps all others before PID 1
         "container main ended with exit code 3 (Error)",
     ]
 
 
-def test_a_target_that_does_not_run_any_more_is_an_error_of_create() -> None:
+def test_a_target_that_does_not_run_any_more_fails_the_creation() -> None:
     web = pod(
         "web",
         restartPolicy="Never",

@@ -1,4 +1,4 @@
-"""What simulated containers run: command lines over images, behaviours, termination messages, and their ports."""
+"""Simulated containers: command lines in images, behaviours, termination messages, and ports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IP = "10.88.0.10"
 
 
 class Bench:
-    """One node on which containers are started without a runtime around them."""
+    """One node on which containers are started without a runtime."""
 
     def __init__(self, behaviours: tuple[Behaviour, ...] = ()) -> None:
         self.clock = LoopClock()
@@ -100,7 +100,7 @@ def test_a_command_line_runs_in_virtual_time_and_leaves_its_message() -> None:
     on_a_bench(test)
 
 
-def test_a_failed_container_without_a_message_may_fall_back_to_its_log() -> None:
+def test_a_failed_container_without_a_message_may_use_its_log() -> None:
     async def test(bench: Bench) -> None:
         container = {
             "terminationMessagePath": "/dev/termination-log",
@@ -123,7 +123,7 @@ def test_a_path_that_no_image_has_cannot_be_started() -> None:
     on_a_bench(test)
 
 
-def test_an_exec_of_a_missing_program_is_the_runtimes_error() -> None:
+def test_an_exec_of_a_missing_program_is_a_runtime_error() -> None:
     async def test(bench: Bench) -> None:
         process = bench.start({"command": ["sleep", "100"]})
         assert (await process.exec(("echo", "hi"))).stdout == "hi\n"
@@ -147,7 +147,7 @@ def test_an_unknown_program_serves_its_ports_until_it_is_stopped() -> None:
     on_a_bench(test)
 
 
-def test_a_known_server_listens_where_it_really_does() -> None:
+def test_a_known_server_listens_on_its_usual_port() -> None:
     async def test(bench: Bench) -> None:
         bench.start({"image": "nginx", "ports": [{"containerPort": 8080}]})
         assert await bench.get(80) == 200
@@ -157,7 +157,7 @@ def test_a_known_server_listens_where_it_really_does() -> None:
     on_a_bench(test)
 
 
-def test_nobody_answers_at_an_address_that_is_gone() -> None:
+def test_an_address_of_a_removed_pod_does_not_answer() -> None:
     async def test(bench: Bench) -> None:
         bench.start({"image": "nginx"})
         bench.programs.forget("u")
@@ -182,7 +182,7 @@ def test_containers_of_a_pod_share_the_volumes_that_were_set_up_for_it() -> None
     on_a_bench(test)
 
 
-def test_a_behaviour_comes_before_the_command_line() -> None:
+def test_a_behaviour_overrides_the_command_line() -> None:
     async def test(bench: Bench) -> None:
         message = {"terminationMessagePath": "/dev/termination-log"}
         process = bench.start({"command": ["sleep", "100"], "ports": [{"containerPort": 80}], **message})
@@ -203,7 +203,7 @@ def test_a_behaviour_comes_before_the_command_line() -> None:
     ("code", "policy", "reported"),
     [(1, "FallbackToLogsOnError", "b\nc\n"), (0, "FallbackToLogsOnError", ""), (1, "File", "")],
 )
-def test_the_log_stands_in_for_a_message(code: int, policy: str, reported: str) -> None:
+def test_the_log_replaces_a_message(code: int, policy: str, reported: str) -> None:
     async def test(bench: Bench) -> None:
         bench.start({"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": policy})
         await bench.clock.sleep(SECOND)
@@ -214,7 +214,7 @@ def test_the_log_stands_in_for_a_message(code: int, policy: str, reported: str) 
     on_a_bench(test, Behaviour(run_for=Span(MILLISECOND), exit_code=Span(code), log=lines))
 
 
-def test_a_behaviour_may_be_for_the_first_starts_only() -> None:
+def test_a_behaviour_may_apply_to_the_first_starts_only() -> None:
     async def test(bench: Bench) -> None:
         for attempt in range(3):
             bench.start({"command": ["true"]}, attempt)
@@ -224,7 +224,7 @@ def test_a_behaviour_may_be_for_the_first_starts_only() -> None:
     on_a_bench(test, Behaviour(times=2, run_for=Span(MILLISECOND), exit_code=Span(1)))
 
 
-def test_a_behaviour_answers_signals() -> None:
+def test_a_behaviour_handles_signals() -> None:
     async def test(bench: Bench) -> None:
         slow, deaf = bench.start({"name": "slow"}), bench.start({"name": "deaf"})
         slow.signal(SIGTERM)
@@ -241,7 +241,7 @@ def test_a_behaviour_answers_signals() -> None:
     )
 
 
-def test_draws_come_from_the_seed() -> None:
+def test_random_values_come_from_the_seed() -> None:
     def draws(seed: int) -> list[int]:
         stream = Randomness(seed).stream("test")
         ways = (Span(1, 100), Exponential(1000), DrawnChoice((3, 5, 7)))

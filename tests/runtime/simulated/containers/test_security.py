@@ -1,4 +1,4 @@
-"""What containerd answers about profiles that a node does not have.
+"""containerd's errors about profiles that a node does not have.
 
 Re-tells containerd's internal/cri/sputil apparmor_linux_test.go (21 rows: the 9 with a SecurityProfile; the kubelet
 never leaves it to the deprecated strings of the other 12) and seccomp_linux_test.go (20 rows: 8 of the 9 with a

@@ -1,4 +1,4 @@
-"""The message that a container leaves when it ends.
+"""The termination message of a container.
 
 Upstream has no table for it. The limits are those of pkg/kubelet/container/runtime.go, the rules those of
 kuberuntime_container.go getTerminationMessage and convertToKubeContainerStatus; TestStatusNormalizationEnforcesMaxBytes
@@ -44,29 +44,29 @@ def test_file_or_log(fields: dict[str, Any], written: str, exit_code: int, expec
     assert message(fields, written, exit_code, "log\n") == expected
 
 
-def test_of_a_file_the_last_4096_bytes_are_read() -> None:
+def test_the_last_4096_bytes_of_a_file_are_read() -> None:
     assert message(FILE, "a" + "b" * 4096) == "b" * 4096
     assert message(FILE, "é" + "b" * 4095) == "\ufffd" + "b" * 4095  # half of the character
 
 
-def test_of_a_log_the_last_80_lines_and_of_those_the_last_2048_bytes_are_read() -> None:
+def test_the_last_80_lines_of_a_log_and_their_last_2048_bytes_are_read() -> None:
     assert message(FALLBACK, "", log="".join(f"{n}\n" for n in range(100))) == "".join(f"{n}\n" for n in range(20, 100))
     assert message(FALLBACK, "", log="x" * 3000 + "\nend\n") == "x" * (2048 - 5) + "\nend\n"
 
 
 def printed(story: Played, name: str) -> list[str]:
-    """What its containers printed."""
+    """The output of its containers."""
     return [r.text for r in story.records if isinstance(r, LogOutput) and r.pod == f"default/{name}"]
 
 
-def test_the_file_exists_and_is_empty_also_at_a_custom_path_and_for_every_start() -> None:
+def test_the_file_exists_and_is_empty_for_every_start_even_at_a_custom_path() -> None:
     script = "wc -c < /var/run/why; echo again >> /var/run/why; exit 1"
     main = container("main", script, terminationMessagePath="/var/run/why")
     story = Played(objects=[pod("web", containers=[main], restartPolicy="OnFailure")], duration="20s")
     assert printed(story, "web")[:2] == ["0", "0"]
 
 
-def test_a_relative_path_begins_at_the_root() -> None:
+def test_a_relative_path_starts_at_the_root() -> None:
     main = container("main", "echo gone > /tmp/why; exit 1", terminationMessagePath="tmp/why")
     path = "status.containerStatuses[0].state.terminated.message"
     expect = [{"object": "Pod/web", "field": path, "equals": "gone\n"}]
@@ -89,7 +89,7 @@ def test_the_messages_of_all_containers_of_a_pod_fit_into_12_kib() -> None:
     assert story.result.ok, story.result.expectations_failed
 
 
-def test_a_message_outlives_a_power_failure() -> None:
+def test_a_message_survives_a_power_failure() -> None:
     main = container("main", "echo so far > /dev/termination-log", "sleep 100000")
     expect = [
         {

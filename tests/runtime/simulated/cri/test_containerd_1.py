@@ -48,14 +48,14 @@ def test_the_start_of_the_cri_plugin_has_no_sandbox_controllers() -> None:
 
 
 @pytest.mark.parametrize("host_users", [True, False])
-def test_with_a_user_namespace_the_network_is_set_up_after_the_task_was_created(host_users: bool) -> None:
+def test_with_a_user_namespace_the_network_is_set_up_after_the_task(host_users: bool) -> None:
     reported = steps(run(host_users=host_users))
     assert reported.index("create the snapshot and the container") < reported.index("set up the network")
     assert (reported.index("create the task") < reported.index("set up the network")) == (not host_users)
     assert reported.index("set up the network") < reported.index("start the task")
 
 
-def test_errors_have_no_words_of_a_controller() -> None:
+def test_errors_do_not_mention_a_controller() -> None:
     [message, *_] = [each.message for each in run("{step: image, error: gone}") if isinstance(each, EventRecorded)]
     assert message.endswith('desc = failed to get sandbox image "pause:3.8": gone')
 
@@ -69,7 +69,7 @@ def test_errors_have_no_words_of_a_controller() -> None:
         (True, True, ["network", "netns", "files", "stateDirectory", "rootDirectory"]),
     ],
 )
-def test_what_is_undone_when_the_task_does_not_start(user_namespace: bool, kept: bool, expected: list[str]) -> None:
+def test_steps_reverted_when_the_task_does_not_start(user_namespace: bool, kept: bool, expected: list[str]) -> None:
     order = steps_of_run(host_network=False, user_namespace=user_namespace)
     assert [step.name for step in undone(STEPS["start"], order, kept=kept)] == expected
 
@@ -81,6 +81,6 @@ def test_what_is_undone_when_the_task_does_not_start(user_namespace: bool, kept:
         ("{step: spec, error: x, cleanUpError: busy}", "nothing exists yet before step spec; use rootDirectory"),
     ],
 )
-def test_faults_that_cannot_be(fault: str, problem: str) -> None:
+def test_impossible_faults(fault: str, problem: str) -> None:
     with pytest.raises(KubesimError, match=problem):
         run(fault)

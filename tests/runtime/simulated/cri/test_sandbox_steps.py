@@ -1,4 +1,4 @@
-"""The steps of RunPodSandbox: in the trace for those who want details, and with faults in them."""
+"""The steps of RunPodSandbox: as details of the trace, and with faults."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def test_the_start_of_the_cri_plugin_is_reported_also_after_a_restart() -> None:
     assert start_ups(sink) == [(moment, step) for moment in (0, 22) for step in START_UP]
 
 
-def test_a_pod_on_the_hosts_network_gets_none() -> None:
+def test_a_pod_on_the_hosts_network_gets_no_network() -> None:
     _, sink = run(host=True)
     assert not [text for text in steps(sink) if "network" in text]
 
 
-def test_watching_does_not_change_the_trace() -> None:
+def test_recording_the_steps_does_not_change_the_trace() -> None:
     (watched, detailed), (unwatched, plain) = run(), run(details=False)
     assert watched.trace_hash == unwatched.trace_hash
     assert watched.records == unwatched.records
@@ -87,7 +87,7 @@ def test_watching_does_not_change_the_trace() -> None:
     assert [each for each in detailed.records if not isinstance(each, RuntimeStep | ContainerEvent)] == plain.records
 
 
-def test_a_fault_gets_the_words_of_its_callers() -> None:
+def test_a_fault_has_the_error_text_of_its_callers() -> None:
     result, sink = run("{step: task, error: no shim, times: 1}")
     [message] = messages(sink)
     before = "Failed to create pod sandbox: rpc error: code = Unknown desc = "
@@ -96,7 +96,7 @@ def test_a_fault_gets_the_words_of_its_callers() -> None:
     assert result.phases == {"default/web": "Running"}
 
 
-def test_what_was_made_is_removed_last_first() -> None:
+def test_created_resources_are_removed_in_reverse_order() -> None:
     _, sink = run("{step: files, error: no room, times: 1}")
     failed = steps(sink).index(f"Controller.Start: {BY_NAME['files'].text}")
     assert steps(sink)[failed + 1 :][:8] == [
@@ -111,7 +111,7 @@ def test_what_was_made_is_removed_last_first() -> None:
     ]
 
 
-def test_a_sandbox_that_cannot_be_removed_stays_and_the_next_has_another_attempt() -> None:
+def test_a_sandbox_that_cannot_be_removed_stays_and_the_next_has_another_attempt_number() -> None:
     _, sink = run("{step: start, error: refused, times: 1, cleanUpError: busy}")
     calls = [(each.call, each.args.get("attempt")) for each in of_kind(sink, CriCall) if "PodSandbox" in each.call]
     assert calls == [("RunPodSandbox", 0), ("StopPodSandbox", None), ("RunPodSandbox", 1)]
@@ -119,14 +119,14 @@ def test_a_sandbox_that_cannot_be_removed_stays_and_the_next_has_another_attempt
     assert [step.undo for step in kept] == ["delete the lease"]
 
 
-def test_a_started_sandbox_is_shut_down_and_not_taken_apart() -> None:
+def test_a_started_sandbox_is_shut_down_and_not_reverted() -> None:
     _, sink = run("{step: nri, error: refused, times: 1}")
     assert messages(sink)[0].endswith("desc = NRI RunPodSandbox failed: refused")
     assert "RunPodSandbox: shut down the sandbox" in steps(sink)
     assert "Controller.Start: kill and delete the task" not in steps(sink)
 
 
-def test_a_fault_of_another_pod_does_not_happen() -> None:
+def test_a_fault_of_another_pod_does_not_occur() -> None:
     result, sink = run("{step: spec, error: refused, pod: 'db-*'}")
     assert not messages(sink)
     assert result.phases == {"default/web": "Running"}
@@ -139,6 +139,6 @@ def test_a_fault_of_another_pod_does_not_happen() -> None:
         ("{step: image, error: x, cleanUpError: busy}", "nothing exists yet before step image; use stateDirectory"),
     ],
 )
-def test_faults_that_cannot_be(fault: str, problem: str) -> None:
+def test_impossible_faults(fault: str, problem: str) -> None:
     with pytest.raises(KubesimError, match=problem):
         run(fault)

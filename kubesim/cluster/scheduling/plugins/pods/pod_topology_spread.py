@@ -54,14 +54,14 @@ def pre_filter(cycle: CycleState) -> PluginState | None:
     if not constraints:
         return None
     counts: list[dict[str, int]] = [{} for _ in constraints]
+    label_sets = [cycle.snapshot.label_sets(pod.metadata.namespace, each.selector) for each in constraints]
     for node in cycle.snapshot.nodes.values():
         if not has_all_keys(node.labels, constraints):
             continue
-        for constraint, found in zip(constraints, counts, strict=True):
+        for constraint, found, matching in zip(constraints, counts, label_sets, strict=True):
             if constraint.includes(pod, node.node, gates):
                 value = node.labels[constraint.topology_key]
-                matching = node.live_pods(pod.metadata.namespace, constraint.selector)
-                found[value] = found.get(value, 0) + matching
+                found[value] = found.get(value, 0) + node.live_pods(matching)
     return SpreadState(pod, constraints, counts, gates)
 
 

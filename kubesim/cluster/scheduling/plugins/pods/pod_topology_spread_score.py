@@ -6,12 +6,13 @@ Mirrors: pkg/scheduler/framework/plugins/podtopologyspread scoring.go, plugin.go
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from kubesim.api.pod import Pod
 from kubesim.cluster.scheduling.framework.cluster_event import Action, ClusterEvent, after
 from kubesim.cluster.scheduling.framework.node_state import NodeState
 from kubesim.cluster.scheduling.framework.plugin import MAX_NODE_SCORE, CycleState, Plugin
+from kubesim.cluster.scheduling.framework.pod_info import LabelsKey
 from kubesim.cluster.scheduling.plugins.pods.pod_topology_spread import NAME, filter_node, pre_filter
 from kubesim.cluster.scheduling.plugins.pods.spread_constraints import (
     DO_NOT_SCHEDULE,
@@ -34,17 +35,23 @@ def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int] | None
     # The pod's own constraints need nodes with all labels; the default ones tolerate a missing zone.
     ignored = {state.name for state in nodes if has_own and not has_all_keys(state.labels, constraints)}
     candidates = [state for state in nodes if state.name not in ignored]
-    counts = _counts(cycle, candidates, constraints, all_keys=has_own)
+    label_sets = [cycle.snapshot.label_sets(pod.metadata.namespace, each.selector) for each in constraints]
+    counts = _counts(cycle, candidates, constraints, label_sets, all_keys=has_own)
     weights = [
         math.log((len(candidates) if each.topology_key == HOSTNAME else len(found)) + 2)
         for each, found in zip(constraints, counts, strict=True)
     ]
-    raw = {state.name: _raw_score(pod, state, constraints, counts, weights) for state in candidates}
+    raw = {state.name: _raw_score(state, constraints, label_sets, counts, weights) for state in candidates}
     return _normalized(nodes, raw)
 
 
 def _counts(
-    cycle: CycleState, candidates: Sequence[NodeState], constraints: Constraints, *, all_keys: bool
+    cycle: CycleState,
+    candidates: Sequence[NodeState],
+    constraints: Constraints,
+    label_sets: Sequence[Set[LabelsKey]],
+    *,
+    all_keys: bool,
 ) -> list[dict[str, int]]:
     """The number of matching pods per label value of the candidates; host names are counted per node."""
     counts: list[dict[str, int]] = [
@@ -54,31 +61,31 @@ def _counts(
     for state in cycle.snapshot.nodes.values():
         if all_keys and not has_all_keys(state.labels, constraints):
             continue
-        for constraint, found in zip(constraints, counts, strict=True):
+        for constraint, found, matching in zip(constraints, counts, label_sets, strict=True):
             value = state.labels.get(constraint.topology_key)
             if (
                 value is not None
                 and value in found
                 and constraint.includes(cycle.pod, state.node, cycle.snapshot.gates)
             ):
-                found[value] += state.live_pods(cycle.pod.metadata.namespace, constraint.selector)
+                found[value] += state.live_pods(matching)
     return counts
 
 
 def _raw_score(
-    pod: Pod,
     state: NodeState,
     constraints: Constraints,
+    label_sets: Sequence[Set[LabelsKey]],
     counts: Sequence[dict[str, int]],
     weights: Sequence[float],
 ) -> int:
     total = 0.0
-    for constraint, found, weight in zip(constraints, counts, weights, strict=True):
+    for constraint, matching, found, weight in zip(constraints, label_sets, counts, weights, strict=True):
         value = state.labels.get(constraint.topology_key)
         if value is None:
             continue
         by_node = constraint.topology_key == HOSTNAME
-        count = state.live_pods(pod.metadata.namespace, constraint.selector) if by_node else found[value]
+        count = state.live_pods(matching) if by_node else found[value]
         total += count * weight + (constraint.max_skew - 1)
     return math.floor(total + 0.5)
 

@@ -1,6 +1,5 @@
-"""Files below /proc that show what a container may do: capabilities, seccomp, users, its first process. Pure.
-
-The programs of simulated containers are not limited by them.
+"""Files below /proc that show what a container may do: capabilities, seccomp, users, its first process; and tables of
+this machine for containers in its namespaces.
 
 Mirrors: containerd internal/cri/opts/spec_opts.go WithCapabilities; proc(5)
 """
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kubesim.runtime.cri.server.translate.profiles import seccomp_profile
 from kubesim.runtime.protocol import NamespaceOptions
 from kubesim.runtime.types import ContainerUser
 from kubesim.shell.servers import program_name
@@ -28,6 +28,7 @@ _USUAL = frozenset(
     """.split()  # noqa: SIM905
 )
 _UNCONFINED = 1
+_MAX_FILE = 1 << 20
 _ALL_USERS = "         0          0 4294967295\n"
 
 
@@ -52,8 +53,8 @@ def _mask(names: Iterable[str]) -> str:
 
 def seccomp_mode(context: Any) -> int:
     """2 with a filter. A missing profile is unconfined."""
-    confined = context.HasField("seccomp") and context.seccomp.profile_type != _UNCONFINED
-    return 2 if confined and not context.privileged else 0
+    profile = seccomp_profile(context)
+    return 2 if profile is not None and profile.profile_type != _UNCONFINED else 0
 
 
 def process_status(context: Any, user: ContainerUser) -> str:
@@ -85,6 +86,21 @@ def id_map(namespaces: NamespaceOptions, host: str = _ALL_USERS) -> str:
     if users is None or users.mode != "POD":
         return host
     return "".join(f"{each.container_id:10d} {each.host_id:10d} {each.length:10d}\n" for each in users.uids)
+
+
+def host_tables(namespaces: NamespaceOptions) -> tuple[str, ...]:
+    """The files of this machine's kernel that a container in its namespaces sees."""
+    ports = ("/proc/net/tcp", "/proc/net/tcp6") if namespaces.network == "NODE" else ()
+    return (*ports, "/proc/sysvipc/shm") if namespaces.ipc == "NODE" else ports
+
+
+def read_kernel_file(path: str) -> str:
+    """Empty if this machine has none."""
+    try:
+        with open(path) as file:
+            return file.read(_MAX_FILE)
+    except OSError:
+        return ""
 
 
 def first_command_line(words: Sequence[str], namespaces: NamespaceOptions) -> str:

@@ -56,6 +56,10 @@ class PublishedPorts(RealPorts):
     def publish(self, address: str) -> None:
         self._loopback.address = address if is_loopback(address) else ""
 
+    async def dial(self, port: int) -> socket.socket | None:  # type: ignore[override]
+        """None: not every listener of the pod has a socket."""
+        return None
+
     def listen(self, listener: Listener) -> Listener:
         if not self._loopback.address or (listener.host in _OF_POD and self._loopback.address != HOST_ADDRESS):
             return Ports.listen(self, listener)

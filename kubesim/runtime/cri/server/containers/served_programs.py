@@ -11,19 +11,25 @@ from collections.abc import Callable
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cri.server.containers.host_files import HostFiles, write_termination_message
-from kubesim.runtime.cri.server.containers.kernel_files import first_command_line, id_map, process_status
+from kubesim.runtime.cri.server.containers.kernel_files import (
+    capability_set,
+    first_command_line,
+    host_tables,
+    id_map,
+    process_status,
+    read_kernel_file,
+)
 from kubesim.runtime.cri.server.containers.log_files import ContainerLog
 from kubesim.runtime.cri.server.images.image_list import normalized
-from kubesim.runtime.cri.server.images.public_images import image_accounts
+from kubesim.runtime.cri.server.images.public_images import image_files
 from kubesim.runtime.cri.server.store import ServedContainer
-from kubesim.runtime.cri.server.translate.users import passwd
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, Exit, ProcessContext
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.shell import VirtualFiles, Volume
-
-_PASSWD = "etc/passwd"
+from kubesim.shell.kernel.users import Permissions
+from kubesim.shell.servers import program_name
 
 
 class ServedPrograms:
@@ -61,6 +67,7 @@ class ServedPrograms:
         served = self.find(context.identifier)
         if isinstance(process, ShellProcess) and served is not None:
             _show_kernel(process.files, context, served)
+            process.kernel.permissions = _permissions(served)
         return process
 
     def reopen_log(self, container_id: str) -> None:
@@ -86,9 +93,15 @@ class ServedPrograms:
 
 def _show_kernel(files: VirtualFiles, context: ProcessContext, served: ServedContainer) -> None:
     security, config = served.message.linux.security_context, context.config
-    if files.root.get(_PASSWD) is None:
-        files.root.write(_PASSWD, passwd(image_accounts(normalized(context.container.image))))
-    users = id_map(config.namespaces, _host_id_map())
+    for path, text in image_files(normalized(context.container.image)).items():
+        if files.root.get(path) is None:
+            files.root.write(path, text)
+    for mount in served.message.mounts:
+        if mount.HasField("image"):
+            files.mount(mount.container_path, Volume(), read_only=True)
+    for path in host_tables(config.namespaces):
+        files.mount(path, Volume({"table": read_kernel_file(path)}), sub_path="table", read_only=True)
+    users = id_map(config.namespaces, read_kernel_file("/proc/self/uid_map"))
     status = process_status(security, config.user)
     files.mount("/proc/self", Volume({"status": status, "uid_map": users, "gid_map": users}), read_only=True)
     words = command_line(context.container, dict(config.env))
@@ -103,9 +116,9 @@ def _show_kernel(files: VirtualFiles, context: ProcessContext, served: ServedCon
             files.mount(path, Volume(), read_only=True)
 
 
-def _host_id_map() -> str:
-    try:
-        with open("/proc/self/uid_map") as file:
-            return file.read()
-    except OSError:
-        return ""
+def _permissions(served: ServedContainer) -> Permissions:
+    security = served.message.linux.security_context
+    if security.privileged:
+        return Permissions(no_new_privileges=security.no_new_privs)
+    masked = frozenset(name for path in security.masked_paths if (name := program_name(path)) != path)
+    return Permissions(capability_set(security), served.blocked_calls, masked, security.no_new_privs)

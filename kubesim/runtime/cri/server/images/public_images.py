@@ -11,11 +11,12 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from kubesim.api.images import ImageReference
-from kubesim.runtime.cri.server.translate.users import USUAL_ACCOUNTS, Account, Accounts
+from kubesim.runtime.cri.server.translate.users import USUAL_ACCOUNTS, Account, Accounts, passwd
 
 T = TypeVar("T")
 # Registries with the same content.
 _MIRRORS = {"k8s.gcr.io": "registry.k8s.io", "registry-1.docker.io": "docker.io", "mirror.gcr.io": "docker.io"}
+_PASSWD = "etc/passwd"
 _TEST_IMAGES = "gcr.io/k8s-staging-cri-tools"
 # All tags of these repositories are the same image.
 _ONE_IMAGE = frozenset({f"{_TEST_IMAGES}/test-image-tags"})
@@ -30,9 +31,8 @@ _ACCOUNTS = {
     "registry.k8s.io/e2e-test-images/nonewprivs": Account("nonroot", 1000, 1000),
 }
 # Programs of images whose name is not that of a program.
-PROGRAMS = {f"{_TEST_IMAGES}/hostnet-nginx-*": "nginx", f"{_TEST_IMAGES}/test-image-*": "sh"}
-# Where their server listens, if not at its usual port.
-SERVER_PORTS = {f"{_TEST_IMAGES}/hostnet-nginx-*": 12003}
+_PROGRAMS = {f"{_TEST_IMAGES}/hostnet-nginx-*": ("nginx",), f"{_TEST_IMAGES}/test-image-*": ("sh",)}
+_FILES = {f"{_TEST_IMAGES}/hostnet-nginx-*": {"etc/nginx/conf.d/default.conf": "server {\n    listen 12003;\n}\n"}}
 
 
 def content_name(reference: ImageReference) -> str:
@@ -54,6 +54,16 @@ def image_accounts(reference: ImageReference) -> Accounts:
     return USUAL_ACCOUNTS if own is None else {**USUAL_ACCOUNTS, own.name: own}
 
 
-def fact(table: Mapping[str, T], name: str) -> T | None:
+def image_command(reference: ImageReference) -> tuple[str, ...]:
+    """Its command; empty if it is that of its name."""
+    return _fact(_PROGRAMS, reference.name) or ()
+
+
+def image_files(reference: ImageReference) -> Mapping[str, str]:
+    """Its files that differ from those of every image, by path below the root."""
+    return {_PASSWD: passwd(image_accounts(reference)), **(_fact(_FILES, reference.name) or {})}
+
+
+def _fact(table: Mapping[str, T], name: str) -> T | None:
     """The value of the first pattern that matches."""
     return next((value for pattern, value in table.items() if fnmatchcase(name, pattern)), None)

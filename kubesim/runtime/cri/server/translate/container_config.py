@@ -16,6 +16,7 @@ from kubesim.api.pod import Container, ContainerPort, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.golang.text import quoted
 from kubesim.runtime.cri.server.failures import failure
+from kubesim.runtime.cri.server.translate.profiles import Seccomp, apparmor_profile, seccomp_profile
 from kubesim.runtime.cri.server.translate.sandbox_config import MODES, namespace_options, user_namespace
 from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.runtime.kuberuntime.labels import CONTAINER_PORTS, CONTAINER_TERMINATION_MESSAGE_PATH
@@ -34,18 +35,21 @@ _PRIVATE = 0
 
 @value_object
 class ImageFacts:
-    """The image of a container: the name by which it was requested, its id, and the user that it runs as."""
+    """The image of a container: the name by which it was requested, its id, the user that it runs as, its program if
+    its name is another; and the seccomp profile."""
 
     name: str
     id: str
     user: ContainerUser
+    command: tuple[str, ...] = ()
+    seccomp: Seccomp = Seccomp()
 
 
 def container_config(message: Any, image: ImageFacts) -> ContainerConfig:
     context = message.linux.security_context
     options = namespace_options(context)
     return ContainerConfig(
-        container=_container(message, image.name),
+        container=_container(message, image),
         attempt=message.metadata.attempt,
         image_ref=image.id,
         labels=dict(message.labels),
@@ -67,8 +71,8 @@ def container_config(message: Any, image: ImageFacts) -> ContainerConfig:
         ),
         security_context=LinuxContainerSecurityContext(
             context.privileged,
-            _profile(context.seccomp) if context.HasField("seccomp") else SecurityProfile("Unconfined"),
-            _profile(context.apparmor) if context.HasField("apparmor") else None,
+            _seccomp(context, image.seccomp),
+            _profile(apparmor_profile(context)),
         ),
     )
 
@@ -78,13 +82,13 @@ def container_name(metadata: Any, sandbox: Any) -> str:
     return f"{metadata.name}_{sandbox.name}_{sandbox.namespace}_{sandbox.uid}_{metadata.attempt}"
 
 
-def _container(message: Any, image: str) -> Container:
+def _container(message: Any, image: ImageFacts) -> Container:
     limit = message.linux.resources.memory_limit_in_bytes
     limits: dict[str, str | int | float] = {"memory": str(Quantity(limit, 0, BINARY_SI))} if limit > 0 else {}
     return Container(
         name=message.metadata.name,
-        image=image,
-        command=_expanded(message.command),
+        image=image.name,
+        command=_expanded(message.command) or (() if message.args else image.command),
         args=_expanded(message.args),
         working_dir=message.working_dir,
         ports=_ports(message.annotations),
@@ -145,8 +149,14 @@ def _stop_signal(number: int) -> str:
     return cri_pb2.Signal.Name(number) if number in cri_pb2.Signal.values() and number else ""
 
 
-def _profile(profile: Any) -> SecurityProfile:
-    return SecurityProfile(_PROFILES[profile.profile_type], profile.localhost_ref)  # type: ignore[arg-type]
+def _seccomp(context: Any, loaded: Seccomp) -> SecurityProfile:
+    """A profile that is loaded needs no file on the simulated node."""
+    profile = _profile(seccomp_profile(context))
+    return SecurityProfile("Unconfined") if profile is None or loaded.is_loaded else profile
+
+
+def _profile(profile: Any) -> SecurityProfile | None:
+    return None if profile is None else SecurityProfile(_PROFILES[profile.profile_type], profile.localhost_ref)  # type: ignore[arg-type]
 
 
 def runtime_resources(linux: Any) -> RuntimeResources:

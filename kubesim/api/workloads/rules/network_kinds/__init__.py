@@ -1,0 +1,1 @@
+"""Kinds for network traffic: Services, endpoints, Ingresses, NetworkPolicies."""

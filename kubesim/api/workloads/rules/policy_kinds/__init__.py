@@ -1,0 +1,1 @@
+"""Kinds that limit others: access, quotas, autoscalers, disruption budgets."""

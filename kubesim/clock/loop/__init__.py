@@ -1,0 +1,1 @@
+"""The event loop in virtual time: its queues, its pace against the wall clock, and programs that run on it."""

@@ -1,0 +1,1 @@
+"""The resource quota controller: the usage of each ResourceQuota."""

@@ -1,0 +1,1 @@
+"""Campaigns: searches one after the other, of scenarios, profiles and seeds that are drawn."""
