@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from kubesim.explore.coverage import general
+from kubesim.features.table import TABLE
 from kubesim.values import value_object
 
 _DECIDE = "kubesim.runtime.kuberuntime.decide"
@@ -29,11 +30,27 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
         *(f"{_STATUS}.generate.{name}" for name in ("reasons", "conditions", "api_pod_status")),
         *(f"{_STATUS}.containers.{name}" for name in ("container_statuses",)),
     ),
-    "volumes": ("kubesim.kubelet.volumes.reconcile.reconciler", "kubesim.kubelet.volumes.reconcile.operations"),
+    "volumes": ("kubesim.kubelet.volumes.reconcile.reconciler",),
 }
 _SENTENCE = re.compile(r"[a-z…][^\n]* [^\n]* [^\n]*")
 _REASON = re.compile(r"(?:[A-Z][a-z]+){2,}")
 _GAP = "…"
+_WITH_REASONS = ("status", "volumes")
+# Texts of these modules that are not reasons: messages for the kubelet's log, and names of tasks.
+_OTHERS = frozenset(
+    (
+        "no pod sandbox exists",
+        "multiple pod sandboxes are ready and need to be reconciled",
+        "pod sandbox is not ready",
+        "network namespace mode changed and sandbox needs to be recreated",
+        "pod sandbox has no IP address",
+        "error determining status: …",
+        "the sync of pod … crashed",
+        "mount of …/…",
+        "volume … …",
+        "PodReadyToStartContainersCondition",
+    )
+)
 
 
 @value_object
@@ -48,7 +65,7 @@ class DecisionCoverage:
 @cache
 def rules_of(group: str) -> tuple[str, ...]:
     """The rules of a group, with `…` for what differs from run to run."""
-    found = (rule for module in MODULES[group] for rule in _rules_in(_source(module), reasons=group == "status"))
+    found = (rule for module in MODULES[group] for rule in _rules_in(_source(module), reasons=group in _WITH_REASONS))
     return tuple(dict.fromkeys(found))
 
 
@@ -76,8 +93,9 @@ def _source(module: str) -> str:
 def _rules_in(source: str, *, reasons: bool) -> Iterator[str]:
     for node in _reasons(ast.parse(source)):
         for text in _text(node).split("; "):
-            if _SENTENCE.fullmatch(text) or (reasons and _REASON.fullmatch(text)):
-                yield text
+            if text not in _OTHERS and text not in TABLE:  # the names of feature gates
+                if _SENTENCE.fullmatch(text) or (reasons and _REASON.fullmatch(text)):
+                    yield text
 
 
 def _reasons(node: ast.AST) -> Iterator[ast.AST]:
