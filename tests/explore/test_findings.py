@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
+from kubesim.app import run_scenario
 from kubesim.cli.explore.report import write_findings
 from kubesim.cli.main import main
 from kubesim.errors import Deadlock
-from kubesim.explore import run as explore_run
 from kubesim.explore.search.exploration import ExploreResult
 from kubesim.scenario.faults.interceptor import Interceptor
 from tests.support.searches import found, search, subject_of
@@ -91,14 +91,12 @@ def test_a_crash_of_kubesim_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_deadlock_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_scenario = explore_run.run_scenario
-
     def waits_forever(scenario: Any, **options: Any) -> Any:
         if scenario.spec.faults:
             raise Deadlock("deadlock: main waits for a channel")
         return run_scenario(scenario, **options)
 
-    monkeypatch.setattr(explore_run, "run_scenario", waits_forever)
+    monkeypatch.setattr("kubesim.explore.run.run_scenario", waits_forever)
     [finding] = search(subject_of(INIT), 8, ("reboot",)).findings
     assert finding.problem.rule == "deadlock"
 
