@@ -60,4 +60,9 @@ def _write(path: Path, text: str) -> Path:
 
 def explore(*words: str | Path) -> int:
     """`kubesim explore WORDS` in this process; its exit code."""
-    return main(["explore", *map(str, words)])
+    return run_kubesim("explore", *map(str, words))
+
+
+def run_kubesim(*words: str) -> int:
+    """`kubesim WORDS` in this process; its exit code."""
+    return main(words)

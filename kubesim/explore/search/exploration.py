@@ -205,7 +205,7 @@ class Exploration:
         finally:
             running.close()  # type: ignore[attr-defined]
         for task, result in zip(tasks, results, strict=True):
-            if isinstance(task, Run) and result is not None and is_repeated(result.trace_hash):
+            if isinstance(task, Run) and result is not None and is_repeated(task, result.trace_hash):
                 self._to_repeat.append((task, result.trace_hash))
         if len(self._to_repeat) >= REPEATED_AT_ONCE and self._interrupt is None:
             self._repeat()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kubesim.explore.campaign.episodes import Draw, Episode, next_draw, weight
+from kubesim.explore.campaign.episodes import Episode, EpisodeDraw, next_draw, weight
 from kubesim.features import DEFAULT_PROFILE
 from kubesim.features.table import PROFILES
 from kubesim.values import replace
@@ -15,10 +15,10 @@ FILES = ("a.yaml", "b.yaml", "c.yaml")
 def episode(file: str, new_rules: int = 0, findings: int = 0, problem: str = "") -> Episode:
     rules = tuple(f"rule {number}" for number in range(new_rules))
     found = tuple((f"invariant {number}", "") for number in range(findings))
-    return Episode(Draw(file, DEFAULT_PROFILE, 7), 96, 3, 4.5, rules, found, problem)
+    return Episode(EpisodeDraw(file, DEFAULT_PROFILE, 7), 96, 3, 4.5, rules, found, problem)
 
 
-def drawn(count: int, seed: int = 0) -> list[Draw]:
+def drawn(count: int, seed: int = 0) -> list[EpisodeDraw]:
     """The draws of a campaign whose episodes have no news."""
     episodes: list[Episode] = []
     while len(episodes) < count:
