@@ -1,7 +1,7 @@
 """A container has no more resources than its kubelet has allocated.
 
-The kubelet allocates what it has admitted to the node (status.containerStatuses.allocatedResources). While a resize
-is in progress, a container may still have more.
+The kubelet allocates what it has admitted to the node (status.containerStatuses.allocatedResources). While a resize is
+in progress, a container may still have more.
 
 Kubelets before v1.31 violate it: a container whose resize was refused gets the refused resources when it restarts
 (kubernetes/kubernetes#126033).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kubesim.api.pod import Container, Pod
+from kubesim.clock import LoopClock
 from kubesim.cluster.store.store import Store
 from kubesim.scenario.invariants.seen import NodeFacts
 from kubesim.trace.records import Note, Record
@@ -15,8 +16,9 @@ Place = tuple[str, str]  # a pod as `namespace/name`, and a container
 
 @part
 class Scene:
-    """What an observer may read: the objects at the API server, and the nodes by name."""
+    """What an observer may read: the time, the objects at the API server, and the nodes by name."""
 
+    clock: LoopClock
     store: Store
     nodes: Mapping[str, NodeFacts]
 
