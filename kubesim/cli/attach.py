@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a table, one JSON object, or JSON lines"
     )
     parser.add_argument(
-        "--serve", metavar="[ADDRESS:]PORT", help="serve /healthz and /metrics there; on loopback by default"
+        "--serve", metavar="[ADDRESS:]PORT", help="serve /healthz and /metrics on this port; default address: loopback"
     )
     options.add_request_timeout(parser)
     options.add_references(parser)

@@ -176,8 +176,8 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
     return Cause(
         code="Finishing",
         says=f"The pod's work is over: {'; '.join(ends) or 'no container will run'}{left}.",
-        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops what is left, waits for a relist to confirm "
-        "it, and only then writes the terminal phase.",
+        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops the remaining containers, waits for a relist "
+        "to confirm it, and only then writes the terminal phase.",
         ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
         steps=(
             NextStep(

@@ -243,9 +243,9 @@ class Expect(ObjectQuestion):
         if self.of is not None and self.within is None:
             raise PydanticCustomError("form", "of has no effect without within: within: 20s, of: create")
         if isinstance(self.of, Occasion) and self.asks(self) == self.of.asks(self):
-            raise PydanticCustomError("form", "of is the same question: it is true within any time")
+            raise PydanticCustomError("form", "of is the same question, so it would be true within any time")
         if self.always and self.exists and self.between is None:
-            raise PydanticCustomError("form", "what is there always exists: give between, or gone: true and never")
+            raise PydanticCustomError("form", "an existing object always exists: give between, or gone: true and never")
         if self.between is not None and self.between[0] >= self.between[1]:
             raise PydanticCustomError("form", "between ends before it begins")
         if self.always and self.asked in OCCURRENCES:
