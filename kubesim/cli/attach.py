@@ -54,10 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     node_periods.add(parser)
     recording_flags.add(parser)
     parser.add_argument(
-        "--step", action="store_true", help="with --agent or --replay: at the end, step through what happened"
+        "--step", action="store_true", help="with --agent or --replay: at the end, step through the trace"
     )
     parser.add_argument(
-        "--tui", action="store_true", help="show what happens on the whole screen of a terminal, and step through it"
+        "--tui", action="store_true", help="show the trace on the whole screen of a terminal, and step through it"
     )
     attach_agent.configure(parser)
     log_flags.add(parser)

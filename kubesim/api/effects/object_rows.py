@@ -102,7 +102,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow(
         "DeviceTaint.timeAdded DeviceToleration.tolerationSeconds",
-        "when pods are evicted whose device has a taint with the effect NoExecute",
+        "the eviction of pods whose device has a taint with the effect NoExecute",
         "device taints evict no pods",
     ),
 )

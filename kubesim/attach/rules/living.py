@@ -313,7 +313,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         code="Running",
         says=_running_words(seen, detail) + mirror,
         rule=f"The kubelet syncs a pod without a trigger every {seen.periods.resync_words}. The next sync: "
-        f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
+        f"{'; '.join(next_actions(seen).why) or 'all containers match the spec'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),
         remedies=("only its programs, its node, or a change or deletion of the pod",),

@@ -18,7 +18,7 @@ namespace. Like cnitool, but it shows every execution of a plugin: environment, 
 
 OPERATIONS = {
     "add": "attach a namespace to a network",
-    "check": "check that everything is as `add` left it",
+    "check": "check that the result of `add` is unchanged",
     "del": "detach a namespace from a network",
     "gc": "remove the resources of attachments that are no longer valid",
     "status": "check whether the plugins of a network would accept an `add`",
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     install = _command(commands, "install", "install kubesim's bundled plugins into a directory")
     install.add_argument("directory", metavar="DIR", help="the directory in which a runtime looks for plugins")
     install.add_argument("plugins", nargs="*", metavar="PLUGIN", help="the plugins to install (default: all)")
-    _add_leaks(_command(commands, "leaks", "list what runs with --host-network-node left behind"))
+    _add_leaks(_command(commands, "leaks", "list the resources left by runs with --host-network-node"))
     _add_bench(_command(commands, "bench", "measure the overhead beyond executing the plugins"))
 
 
@@ -113,7 +113,7 @@ def _add_operation(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _add_leaks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clean", action="store_true", help="remove it; report what could not be removed, and why")
+    parser.add_argument("--clean", action="store_true", help="remove them; report what could not be removed, and why")
     parser.add_argument(
         "--state",
         metavar="DIR",

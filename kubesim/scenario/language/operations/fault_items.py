@@ -75,7 +75,7 @@ class FaultItem(Located):
         if self.results and self.times is not None:
             raise PydanticCustomError("fault", "give times or results, not both")
         if self.results and not {*self.results} - {"ok"}:
-            raise PydanticCustomError("fault", "results has nothing but ok: nothing goes wrong")
+            raise PydanticCustomError("fault", "results has only ok: no operation fails")
         if "crash" in self.results and self.crash is None:
             raise PydanticCustomError("fault", "results has crash: name the component, such as crash: kubelet")
         if self.latency is not None and (self.latency.value == 0 or self.kinds == ["hang"]):
