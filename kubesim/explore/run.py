@@ -90,6 +90,7 @@ def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[Draw] |
 
 
 def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
+    pods = any(failure.kind == "convergence" and failure.pod for failure in result.failures)  # and so their workloads
     for failure in result.failures:
         if failure.kind == "invariant":
             rule = f"invariant {failure.text.partition(':')[0]}"
@@ -98,8 +99,9 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
         elif failure.kind == "expectation":
             key = f"{failure.text} line {failure.line}"
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
-        elif failure.kind == "convergence":
-            key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
+        elif failure.kind == "convergence" and (failure.pod or not pods):
+            state = failure.why if failure.pod else failure.text.partition("/")[0]  # counts of workloads are no rule
+            key = general(failure.why.partition("; ")[2] or state, names)  # of a node that is down, nothing else
             yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 

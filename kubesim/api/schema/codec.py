@@ -35,6 +35,7 @@ from kubesim.golang.text import quoted
 
 JsonObject = dict[str, Any]
 
+_ZERO_TIME = "0001-01-01T00:00:00Z"  # which Go writes as null
 _SCALAR_ZEROS = {"bool": False, "int": 0, "IntOrString": 0, "Quantity": "0"}
 
 
@@ -150,11 +151,12 @@ class _Time(GoType):
         if not is_text(value):
             raise Misfit(kind_of(value), "string")
         try:
-            return format_time(parse_time(value))
+            found = format_time(parse_time(value))
         except ValueError:
             layout = '"2006-01-02T15:04:05Z07:00"'
             problem = f'parsing time {quoted(value)} as {layout}: cannot parse {quoted(value)} as "2006"'
             raise ValueError(problem) from None
+        return None if found == _ZERO_TIME else found
 
 
 class _MicroTime(GoType):

@@ -23,10 +23,8 @@ def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value as an object, with defaults; raises `DecodeError` for invalid metadata."""
     is_definition = resource.kind == DEFINITION
     head = decode("ResourceDefinition" if is_definition else "UndeclaredObject", value)  # reports wrong types
-    body: JsonObject = json.loads(gojson.dumps(value))
+    body: JsonObject = head if is_definition else json.loads(gojson.dumps(value))
     body["metadata"] = head.get("metadata") or {}
-    if is_definition:
-        body |= head
     if resource.schema is not None:
         body = pruned(resource.schema, body)
         add_defaults(resource.schema, body)

@@ -10,6 +10,7 @@ from kubesim.api.schema.events_v1 import from_core
 from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update
 from kubesim.cluster.managed.reset_fields import settable
 from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
+from kubesim.cluster.managed.typed import ShapeError
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.wire import is_declared
 
@@ -38,7 +39,11 @@ def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> N
     """Add the first entry of a new object, from the client's fields and the defaults, in place."""
     empty = versioned(resource, {})
     metadata = obj["metadata"]
-    entries = after_update(written, empty, versioned(resource, obj), metadata.pop("managedFields", None), ())
+    sent = metadata.pop("managedFields", None)
+    try:
+        entries = after_update(written, empty, versioned(resource, obj), sent, ())
+    except ShapeError:
+        return  # such an object has no managed fields; validation may reject it
     if entries:
         metadata["managedFields"] = entries
 
@@ -47,4 +52,7 @@ def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old:
     """The entries after a write. A write that changes nothing else keeps their times."""
     known = old["metadata"].get("managedFields") or ()
     sent = new["metadata"].get("managedFields")
-    return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
+    try:
+        return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
+    except ShapeError:
+        return []

@@ -380,7 +380,9 @@ def apply(
     except Conflicts as conflicts:
         raise conflict_error(conflicts.found) from None
     except ValueError as error:
-        name, namespace = metadata.get("name", ""), metadata.get("namespace", "")
+        name, namespace = (
+            found if isinstance(found := metadata.get(key), str) else "" for key in ("name", "namespace")
+        )
         group, _, short = resource.api_version.rpartition("/")
         what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
         raise internal_error(f"failed to create typed patch object ({what}): {error}") from None

@@ -35,8 +35,16 @@ from kubesim.cluster.served.answers.scales import scale_of, write_scale
 from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.documents.documents import ServedDocument, document_of
 from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
-from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
-from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
+from kubesim.cluster.served.negotiation import (
+    PROTOBUF,
+    YAML,
+    Form,
+    negotiate,
+    not_acceptable,
+    prefers_yaml,
+    takes_only_protobuf,
+)
+from kubesim.cluster.served.requests.bodies import Body, duplicates, json_kind, parse
 from kubesim.cluster.served.requests.deletions import delete_options, options_of
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
@@ -85,13 +93,13 @@ class Response:
 def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
     """Answer one request. Without `access`, every request is allowed."""
     try:
-        return _in_yaml(request, _handle(store, request, access))
+        return _encoded(request, _handle(store, request, access))
     except RecursionError:
         return Response(400, status_of(bad_request("exceeded max depth")))
     except UnknownPath:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
-        return _in_yaml(request, Response(error.code, status_of(error)))
+        return _encoded(request, Response(error.code, status_of(error)))
 
 
 def _handle(store: Store, request: Request, access: RoleAccess | None) -> Response:
@@ -110,6 +118,8 @@ def _handle(store: Store, request: Request, access: RoleAccess | None) -> Respon
     included = query.get("includeObject", [""])[0]
     accept, listed = request.headers.get("accept", ""), request.method == "GET" and not found.target.name
     form = negotiate(accept, watching=listed and "watch" in query, watchable=listed, included=included)
+    if form.media_type == PROTOBUF and _only_text(found.target.resource):
+        raise not_acceptable("only the following media types are accepted: application/json, application/yaml")
     return _answer(store, _Call(request, query, found, form, store.now(), user, access))
 
 
@@ -117,11 +127,19 @@ def _of_document(document: ServedDocument) -> Response:
     return Response(document.status, document.body, document.text, headers=document.headers, raw=document.raw)
 
 
-def _in_yaml(request: Request, response: Response) -> Response:
-    accept = request.headers.get("accept", "")
-    if response.body is None or response.headers or YAML not in accept or not prefers_yaml(accept):
+def _encoded(request: Request, response: Response) -> Response:
+    """The response as YAML or protobuf, if the client wants that. JSON is encoded by the HTTP server."""
+    accept, body = request.headers.get("accept", ""), response.body
+    if body is None or response.headers:
         return response
-    return replace(response, body=None, text=to_yaml(response.body), headers={"Content-Type": YAML})
+    if YAML in accept and prefers_yaml(accept):
+        return replace(response, body=None, text=to_yaml(body), headers={"Content-Type": YAML})
+    if takes_only_protobuf(accept):
+        from kubesim.cluster.served.answers.protobuf import encode_object, has_encoding  # few clients need it
+
+        if has_encoding(body):
+            return replace(response, body=None, raw=encode_object(body), headers={"Content-Type": PROTOBUF})
+    return response
 
 
 @value_object
@@ -363,12 +381,13 @@ def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
         config = yaml_to_json(call.request.body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-    if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the configuration is no object")
+    if not isinstance(config, dict | None):
+        problem = f"json: cannot unmarshal {json_kind(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {problem}")
     strange = [] if options.field_validation == "Ignore" else yaml_duplicates(call.request.body)
     if strange and options.is_strict:
         raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {strange[0]}")
-    plain = json.loads(gojson.dumps(config))
+    plain = json.loads(gojson.dumps(config or {}))
     obj, created = registry.apply(
         store, call.target, plain, options.manager, force=options.force, dry_run=options.dry_run
     )

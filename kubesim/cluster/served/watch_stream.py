@@ -5,11 +5,11 @@ from __future__ import annotations
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import status_of
 from kubesim.cluster.served.lists import ListOptions, check_reached, parse_version
-from kubesim.cluster.served.negotiation import WHOLE, Form
+from kubesim.cluster.served.negotiation import JSON, PROTOBUF, WHOLE, Form
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import Watch, WatchEvent
-from kubesim.cluster.wire import shown_as
+from kubesim.cluster.wire import encoded, shown_as
 from kubesim.errors import ApiError
 
 
@@ -72,6 +72,18 @@ class WatchStream:
             self.close()
             return lines
         return lines + [self.line(event) for event in events]
+
+    @property
+    def content_type(self) -> str:
+        return f"{PROTOBUF};stream=watch" if self._form.media_type == PROTOBUF else JSON
+
+    def encode(self, line: JsonObject) -> bytes:
+        """A line, or a frame for a client that accepts only protobuf."""
+        if self._form.media_type != PROTOBUF:
+            return encoded(line)
+        from kubesim.cluster.served.answers.protobuf import encode_event  # few clients need it
+
+        return encode_event(line)
 
     def line(self, event: WatchEvent) -> JsonObject:
         body = shown_as(self._resource, event.object)

@@ -65,6 +65,7 @@ class CriPlugin(RuntimePlugin):
         self._identity = await identify(self._held, self.endpoint)
 
     def node(self, setting: NodeSetting) -> NodeSupplies:
+        from kubesim.runtime.cri.client.cgroups import SavedCgroups
         from kubesim.runtime.cri.client.files.volumes import RealVolumes
         from kubesim.runtime.cri.client.host import NodeHost
         from kubesim.runtime.cri.client.logs.following import LogFollower
@@ -89,6 +90,7 @@ class CriPlugin(RuntimePlugin):
             volumes=volumes,
             log_files=RealLogFiles(host.logs, lambda log: _reopen(runtime, log)),
             logs=RealLogDirectory(host.logs),
+            cgroups=SavedCgroups(f"{directory}/cgroups.json"),
             kill=partial(send_signal, self._held),
             log_file=runtime.log_file,
         )
@@ -102,11 +104,14 @@ class CriPlugin(RuntimePlugin):
     def close(self) -> list[str]:
         """What is left, if the user does not keep it."""
         if self._item.keep:
-            self.state.close(remove=False)
+            self.state.close_kept()
             return []
         problems = asyncio.run(self._clean()) if self._identity is not None else []
-        problem = self.state.close(remove=not problems)
-        return [*problems, *([problem] if problem else [])]
+        if problems:
+            self.state.close()
+            return problems
+        problem = self.state.close_removed()
+        return [problem] if problem else []
 
     async def _clean(self) -> list[str]:
         from kubesim.runtime.cri.client.leaks.cleaning import remove_sandboxes

@@ -266,6 +266,7 @@ ObjectMetricStatus: metric current describedObject
 ObjectReference: kind namespace name uid apiVersion resourceVersion fieldPath
 OpaqueDeviceConfiguration: driver parameters
 OwnerReference: kind 3=name uid apiVersion controller blockOwnerDeletion
+PartialObjectMetadata: metadata
 PersistentVolume: metadata spec status
 PersistentVolumeClaim: metadata spec status
 PersistentVolumeClaimCondition: type status lastProbeTime lastTransitionTime reason message
@@ -423,6 +424,9 @@ StatefulSetSpec: replicas selector template volumeClaimTemplates serviceName pod
 StatefulSetStatus: observedGeneration replicas readyReplicas currentReplicas updatedReplicas currentRevision
   updateRevision 9=collisionCount conditions availableReplicas
 StatefulSetUpdateStrategy: type rollingUpdate
+Status: metadata status message reason details code
+StatusCause: reason message field
+StatusDetails: name group kind causes retryAfterSeconds uid
 StorageClass: metadata provisioner parameters reclaimPolicy mountOptions allowVolumeExpansion volumeBindingMode
   allowedTopologies
 StorageOSPersistentVolumeSource: volumeName volumeNamespace fsType readOnly secretRef

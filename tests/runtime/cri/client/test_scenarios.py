@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.machine.containerd import Containerd
+from tests.support.processes import kubesim
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios" / "cri"
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
@@ -41,6 +41,6 @@ def test_nothing_is_left(containerd: Containerd, played: dict[str, dict[str, obj
 
 
 def test_the_scenarios_have_the_same_outcome_with_simulated_containers() -> None:
-    line = [sys.executable, "-m", "kubesim", "test", str(SCENARIOS), "-o", "json"]
+    line = kubesim("test", str(SCENARIOS), "-o", "json")
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
     assert {case["status"] for case in json.loads(done.stdout)["results"]} == {"passed"}

@@ -13,7 +13,14 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesim.runtime.cri.client.files.real_files import is_within, path_kind, read_text, remove_tree, write_all
+from kubesim.runtime.cri.client.files.real_files import (
+    is_within,
+    path_kind,
+    read_text,
+    remove_tree,
+    write_all,
+    write_file,
+)
 from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.values import value_object
 
@@ -137,11 +144,7 @@ class RealVolumes:
         for placed in self._pods.get(uid, {}).values():
             known = placed.directory
             rows.append([known.volume_name, known.plugin, known.names, known.read_only, known.in_memory, placed.path])
-        os.makedirs(f"{self._pods_directory}/{uid}", mode=0o750, exist_ok=True)
-        path = f"{self._pods_directory}/{uid}/{_RECORD}"
-        with open(f"{path}.new", "w") as file:
-            json.dump(rows, file)
-        os.rename(f"{path}.new", path)
+        write_file(f"{self._pods_directory}/{uid}/{_RECORD}", json.dumps(rows))
 
     def _read_record(self, uid: str) -> dict[str, _Placed]:
         """Nothing if the record cannot be read: then the kubelet removes the directory of the pod."""
