@@ -4,7 +4,7 @@ import pytest
 
 from kubesim.linux.private_node.obstacles import APPARMOR, CLONE, MOST, no_private_node
 
-USER, PROC = "a user namespace", "a /proc of the node's own"
+USER, PROC = "a user namespace", "the node's own /proc"
 
 
 @pytest.mark.parametrize(
