@@ -1,6 +1,6 @@
 """A component that repeats an Event waits longer each time.
 
-What fails again is retried with a back-off, and so its Events become rare: the same Event of an object is emitted at
+A failed operation is retried with a back-off, so its Events become rare: the same Event of an object is emitted at
 most eleven times in two minutes.
 
 Exception: Unhealthy follows the period of the probe.
