@@ -67,7 +67,7 @@ class CriPlugin(RuntimePlugin):
     def node(self, setting: NodeSetting) -> NodeSupplies:
         from kubesim.runtime.cri.client.cgroups import SavedCgroups
         from kubesim.runtime.cri.client.files.volumes import RealVolumes
-        from kubesim.runtime.cri.client.host import NodeHost
+        from kubesim.runtime.cri.client.host import CriNodeHost
         from kubesim.runtime.cri.client.logs.following import LogFollower
         from kubesim.runtime.cri.client.logs.log_files import RealLogDirectory, RealLogFiles
         from kubesim.runtime.cri.client.runtime import CriRuntime
@@ -79,7 +79,7 @@ class CriPlugin(RuntimePlugin):
         directory = self.state.node_directory(setting.name)
         volumes = RealVolumes(directory, self.state.shared)
         prefix = "" if self._identity.uses_systemd else f"{self.state.cgroup}/{setting.name}"
-        host = NodeHost(directory, self._machine, volumes.find, prefix)
+        host = CriNodeHost(directory, self._machine, volumes.find, prefix)
         runtime = CriRuntime(self._held, self.state.owner(setting.name), host, name=self._identity.name)
         if (output := setting.output) is not None:
             follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
