@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.wheel import PIP, ROOT, install_wheel, plain_environment
+from tools.golang import go_environment
 
 PROJECT = ROOT / "examples" / "pytest-project"
 RUNTIME = ROOT / "examples" / "runtime-plugin"
+GO_PROJECT = ROOT / "examples" / "go-envtest"
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +61,22 @@ def test_a_runtime_of_another_distribution_keeps_the_contract_and_runs_pods(pyth
     assert (played.returncode, played.stderr) == (0, ""), played.stdout
     unknown = run(python, "-m", "kubesim", "run", "scenario.yaml", "--runtime", "podman")
     assert "use one of simulated, cni, cri, processes, or install" in unknown.stderr
+
+
+def test_the_go_project_passes_and_detects_a_change(python: Path, tmp_path: Path) -> None:
+    project = shutil.copytree(GO_PROJECT, tmp_path / "project")
+    environ = {**go_environment(), "KUBESIM": str(python.parent / "kubesim")}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["go", *words], cwd=project, env=environ, capture_output=True, text=True, timeout=250, check=False
+        )
+
+    assert run("vet", "./...").stderr == ""
+    passed = run("test", "./...")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    operator = project / "reaper.go"
+    operator.write_text(operator.read_text().replace("status.RestartCount < r.Restarts", "status.RestartCount == 0"))
+    failed = run("test", "./...")
+    assert failed.returncode == 1
+    assert "after one minute it deleted [crash]" in failed.stdout

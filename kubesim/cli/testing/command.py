@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubesim.cli.executor_flags import add_executor, make_executor
 from kubesim.cli.flags import kubelet_flags, options, runtime_flags
-from kubesim.cli.flags.executor_flags import add_executor, make_executor
 from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.machine.containerd import Containerd, require_containerd, running_containerd
-from tools.debian_packages import programs
+from tools.debian import unpacked
+from tools.matrix import CACHE
 
 
 @pytest.fixture(scope="session")
@@ -19,5 +20,6 @@ def containerd() -> Iterator[Containerd]:
 @pytest.fixture(scope="session")
 def new_containerd() -> Iterator[Containerd]:
     require_containerd()
-    with running_containerd(str(programs("forky", "containerd"))) as started:
+    programs = unpacked("forky", ["containerd"], CACHE.parent / "containerd-forky", "usr/bin")
+    with running_containerd(str(programs)) as started:
         yield started

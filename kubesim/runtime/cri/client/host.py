@@ -36,7 +36,7 @@ _EXITED = pb.ContainerState.Value("CONTAINER_EXITED")
 FindVolume = Callable[[str, str, str], str]
 
 
-class NodeHost:
+class CriNodeHost:
     """`directory` is the node's own below the state directory. `cgroup_prefix` is a cgroup below which all of its pods
     are; empty: at the root."""
 

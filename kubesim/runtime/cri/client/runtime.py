@@ -18,7 +18,7 @@ from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.cri.client import answers
 from kubesim.runtime.cri.client.errors import command_timed_out, is_gone, not_found
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.messages.containers import container_config_message
 from kubesim.runtime.cri.client.messages.resources import cgroup_message, update_message
@@ -54,7 +54,7 @@ class CriRuntime:
         self,
         calls: Calls,
         owner: Owner,
-        host: NodeHost,
+        host: CriNodeHost,
         *,
         name: str = RUNTIME_NAME,
         request_timeout: int = REQUEST_TIMEOUT,

@@ -5,7 +5,7 @@ the lock: whether the run still goes on.
 
     STATE/lock      locked by the run
     STATE/cri-id    the id
-    STATE/kept      present if the run ended with --keep
+    STATE/kept      present if the run left its containers (--keep)
     STATE/nodes     volumes and logs of each node
     STATE/shared    volumes that all nodes share
 """

@@ -51,3 +51,28 @@ def test_a_kubelet_that_asks_otherwise_is_found(tmp_path: Path, monkeypatch: pyt
     (difference,) = compare_calls(asks, fewer)
     assert (difference.pod, difference.left) == ("default/job", "StartContainer main")
     assert difference.number == order.index("StartContainer main") + 1
+
+
+# What a kubelet v1.36.4 without an API server asked `kubesim cri serve` for the pod of real_kubelet.yaml, recorded with
+# `kubesim cri record`. It was stopped before its garbage collection removed the rest.
+REAL_KUBELET = """
+    RunPodSandbox
+    PullImage busybox:latest, CreateContainer first, StartContainer first
+    PullImage nginx:1.27, CreateContainer main, StartContainer main
+    PullImage busybox:latest, CreateContainer crash, StartContainer crash
+    PullImage busybox:latest, CreateContainer crash, StartContainer crash
+    RemoveContainer crash
+    PullImage busybox:latest, CreateContainer crash, StartContainer crash
+    RemoveContainer crash
+    StopContainer main
+    StopPodSandbox
+"""
+
+
+def test_our_kubelet_asks_what_the_real_one_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, calls = play(Path(__file__).with_name("real_kubelet.yaml"), tmp_path, monkeypatch)
+    assert result.failures == ()
+    real = [text.strip() for text in REAL_KUBELET.strip().replace("\n", ",").split(",")]
+    ours = [ask.text for ask in asks_by_pod(calls)["default/web-n1"]]
+    assert ours[: len(real)] == real
+    assert {text.split()[0] for text in ours[len(real) :]} == {"RemoveContainer", "StopPodSandbox", "RemovePodSandbox"}
