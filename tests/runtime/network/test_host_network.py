@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -29,13 +30,27 @@ def serving(
     answer: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
     use: Callable[[HostNetwork, int], Awaitable[Any]],
 ) -> Any:
+    ended = asyncio.Queue[None]()
+
+    async def answer_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await answer(reader, writer)
+        except ConnectionError:
+            pass  # the client does not wait
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+        ended.put_nowait(None)
+
     async def main() -> Any:
         clock = LoopClock()
         clock.begin(1.0)
-        server = await asyncio.start_server(answer, HERE, 0)
+        server = await asyncio.start_server(answer_and_close, HERE, 0)
         try:
             return await use(HostNetwork(clock), server.sockets[0].getsockname()[1])
         finally:
+            with clock.external():
+                await ended.get()
             server.close()
 
     return run_virtual(main)
@@ -50,14 +65,12 @@ def free_port() -> int:
 
 async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.read()
-    writer.close()
 
 
 def http(text: bytes) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(text)
-        writer.close()
 
     return answer
 
