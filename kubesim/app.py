@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.clock.choices import Choices, RecordedDraw
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.loop.virtual import VirtualLoop
-from kubesim.clock.randomness import chance_seed, random_uids
-from kubesim.clock.wall import wall_now
+from kubesim.clock.randomness import random_uids
+from kubesim.clock.wall import chance_seed, wall_now
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.store.store import Store
@@ -30,11 +31,12 @@ from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.failure import Failure
-from kubesim.scenario.ending.outcome import Witness
+from kubesim.scenario.ending.outcome import FinalStates
 from kubesim.scenario.ending.result import RunInterrupted, RunResult
 from kubesim.scenario.invariants.table import INVARIANTS
 from kubesim.scenario.invariants.watch import InvariantWatch
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.language.variation.choice_items import TIES
 from kubesim.scenario.play.control_plane import start_control_plane
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
@@ -74,6 +76,7 @@ class Trial:
     cut: int | None = None
     added: tuple[Step, ...] = ()
     observed: tuple[str, ...] = ()
+    draws: list[RecordedDraw] | None = None  # receives all draws of random streams
 
 
 def run_scenario(
@@ -210,7 +213,8 @@ class Simulation:
         if plugin is not None and plugin.real_time and self.clock.virtual is not None:
             self.clock.virtual.skips_idle_ticks = False  # changes in real containers are detected only by polling
         self._story_start = self.clock.now() + LEAD
-        self.randomness = Randomness(seed)
+        self.choices = self._make_choices()
+        self.randomness = Randomness(seed, self.choices)
         self.recorder = Recorder(self.clock)
         self.measured = self._metrics_sink() if measured else None
         self._sinks = sinks if self.measured is None else (*sinks, self.measured)
@@ -231,6 +235,16 @@ class Simulation:
         start_control_plane(controllers, scenario.spec, live)
         self.nodes = self._make_nodes(context)
         self.world = self._make_world()
+
+    def _make_choices(self) -> Choices | None:
+        """The draws that the scenario decides; None if the seed decides all of them."""
+        given, log = self.scenario.spec.choices, self._trial.draws
+        if not given and log is None:
+            return None
+        choices = Choices({(item.draw, item.nth): item.take for item in given}, log)
+        if self.clock.virtual is not None:
+            self.clock.virtual.ties = lambda count: choices.index(TIES, 0, count)
+        return choices
 
     def make_store(self) -> Store:
         """An empty in-memory API server."""
@@ -360,7 +374,7 @@ class Simulation:
 
     async def play(self, until: int | None = None) -> RunResult:
         """Run the scenario's steps on started nodes."""
-        witness = Witness(self.clock, self.store, self.nodes)
+        final_states = FinalStates(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
@@ -369,13 +383,24 @@ class Simulation:
                 self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
             ).play()
         except asyncio.CancelledError:
-            self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
+            self.result_so_far = replace(self._result(final_states, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
+        self._check_choices(judge, until)
         self.invariants.close()
         metrics = self._metrics()
         await self.close()
-        return self._result(witness, judge, metrics)
+        return self._result(final_states, judge, metrics)
+
+    def _check_choices(self, judge: Judge, until: int | None) -> None:
+        """Fail the run for a choice about a draw that it did not make, because of a wrong name or number."""
+        if self.choices is None or until is not None or self._trial.cut is not None:
+            return
+        for item in self.scenario.spec.choices:
+            made = self.choices.counts[item.draw]
+            if made < item.nth:
+                why = f"the run drew {made} times from {item.draw}, and nth is {item.nth}"
+                judge.step_failed(f"choice of {item.draw}", why, item.location)
 
     def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
         loop = asyncio.get_running_loop()
@@ -433,7 +458,7 @@ class Simulation:
             for name, text in self.output.tails[pod]
         )
 
-    def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
+    def _result(self, final_states: FinalStates, judge: Judge, metrics: str) -> RunResult:
         failures = sorted((*judge.failures, *self.invariants.failures), key=lambda failure: failure.at or 0)
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
@@ -442,13 +467,13 @@ class Simulation:
             duration=self.clock.elapsed(),
             records=self.recorder.count,
             trace_hash=hashes[0] if hashes else None,
-            phases=witness.phases(),
-            outcomes=witness.pods(),
-            workloads=witness.workloads(),
+            phases=final_states.phases(),
+            outcomes=final_states.pods(),
+            workloads=final_states.workloads(),
             expectations_met=tuple(judge.met),
             failures=tuple(map(self.explained, failures)),
             expectations_open=judge.undecided(),
-            events=witness.events,
+            events=final_states.events,
             without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
             metrics=metrics,

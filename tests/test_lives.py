@@ -134,12 +134,12 @@ def counts_waiting_as_new(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_restarts(patch: pytest.MonkeyPatch) -> None:
-    course = container_statuses._course_from_records
+    course = container_statuses._history_from_records
 
     def newest_record_alone(records: Any, *rest: Any) -> Any:
         return course(records, *rest)._replace(restart_count=records[0].restart_count)
 
-    patch.setattr(container_statuses, "_course_from_records", newest_record_alone)
+    patch.setattr(container_statuses, "_history_from_records", newest_record_alone)
 
 
 def never_tries_again(patch: pytest.MonkeyPatch) -> None:
@@ -170,9 +170,9 @@ DONE, FAILS = main("true", "init0"), main("exit 1", "init1")
 SLOW_SIDECAR = (sidecar(SLOW_START, startupProbe=UP),)
 WAITS = Story(1, spec(main(PROMPT), init=(main("exit 1", "init0"), main("true", "init1"))))
 RESTARTED = Story(1, spec(main("sleep 5; exit 1")))
-REBUILT = Story(1, spec(main(PROMPT), init=(DONE, main("true", "init1"))), happenings=at(20, "kill sandbox"))
-HALF_BUILT = Story(1, spec(main(PROMPT), init=(DONE, FAILS)), happenings=at(30, "kill sandbox"))
-DELETED = Story(1, spec(main(DEAF)), happenings=at(20, "delete", 10))
+REBUILT = Story(1, spec(main(PROMPT), init=(DONE, main("true", "init1"))), activity_count=at(20, "kill sandbox"))
+HALF_BUILT = Story(1, spec(main(PROMPT), init=(DONE, FAILS)), activity_count=at(30, "kill sandbox"))
+DELETED = Story(1, spec(main(DEAF)), activity_count=at(20, "delete", 10))
 HOOK: dict[str, Any] = {"lifecycle": {"preStop": {"exec": {"command": ["sleep", "4"]}}}}
 IN_ORDER = Story(1, spec(main(SLOW), init=(sidecar(DEAF),)))
 ENDS = Story(1, spec(main("sleep 3"), main("sleep 9; exit 1", "main1"), restartPolicy="Never"), ends_by_itself=True)
@@ -191,7 +191,7 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
         (returns(ContainerStarter, "_restart_count", 0), RESTARTED, "created with attempt 0"),
         (forgets_restarts, HALF_BUILT, "init1 restarted"),
         (returns(actions, "should_container_be_restarted", True), ENDS, "created again, with policy Never"),
-        (returns(PodActions, "kill", None), Story(1, spec(main(PROMPT)), happenings=at(20, "image")), "run twice"),
+        (returns(PodActions, "kill", None), Story(1, spec(main(PROMPT)), activity_count=at(20, "image")), "run twice"),
         (counts_waiting_as_new, RESTARTED, "was Running and is Pending"),
         (returns(PodSyncStatuses, "could_have_running_containers", False), LATE, "reported to have ended"),
         (lambda patch: patch.setattr(container_kill, "MINIMUM_GRACE_PERIOD_S", 0),

@@ -34,9 +34,9 @@ def bearing(statement: Statement, found: Sequence[ObservedChange]) -> Bearing:
     matching = [(step, change) for step in statement.steps for change in found if _is_about(step, change)]
     in_time = [step for step, change in matching if _in_time(step, change)]
     if in_time:
-        return "as said" if any(step.firm for step in in_time) else "as possible"
+        return "as said" if any(step.certain for step in in_time) else "as possible"
     if any(change.kind in OUTSIDE for change in found):
-        return "overtaken" if any(step.firm for step in statement.steps) else "as possible"
+        return "overtaken" if any(step.certain for step in statement.steps) else "as possible"
     return "wrong"
 
 

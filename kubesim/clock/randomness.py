@@ -1,32 +1,41 @@
-"""Random streams, named and derived from one seed, so that a new draw in one place changes nothing elsewhere.
-
-Only names outside a run, and runs without a seed, draw from the operating system.
-"""
+"""Random streams, named and derived from one seed, so that a new draw in one place changes nothing elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
 import random
-import secrets
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
+
+from kubesim.clock.choices import Choices, stream_name
 
 Stream = random.Random
 
 
 class Randomness:
-    """`randomness.stream("probe", uid)` is always the same stream for the same seed."""
+    """`randomness.stream("probe", uid)` is always the same stream for the same seed. With `choices`, some draws take
+    another value; `scope` begins the names of its streams."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, choices: Choices | None = None, scope: tuple[str, ...] = ()) -> None:
+        self.seed, self.choices, self._scope = seed, choices, scope
 
     def stream(self, *names: str) -> Stream:
-        return cast(Stream, _Unseeded(str(self.seed), *names))
+        unseeded = _Unseeded(str(self.seed), *names)
+        if self.choices is None:
+            return cast(Stream, unseeded)
+        return cast(Stream, _Chosen(cast(Stream, unseeded), self.choices, stream_name((*self._scope, *names))))
+
+    def derived(self, *names: str, scope: tuple[str, ...] = ()) -> Randomness:
+        """Other randomness, with a seed from the stream of these names."""
+        return Randomness(_Unseeded(str(self.seed), *names).getrandbits(62), self.choices, (*self._scope, *scope))
 
     def fraction(self, *names: str) -> float:
         """A number in [0, 1) for these names, for a single draw: seeding a stream costs as much as a thousand draws."""
-        return (_seed((str(self.seed), *names)) >> 11) / (1 << 53)  # as many bits as a float has
+        drawn = (_seed((str(self.seed), *names)) >> 11) / (1 << 53)  # as many bits as a float has
+        if self.choices is None:
+            return drawn
+        return self.choices.fraction(stream_name((*self._scope, *names)), drawn)
 
 
 class _Unseeded:
@@ -49,6 +58,22 @@ class _Unseeded:
         return method
 
 
+class _Chosen:
+    """A stream of which some draws are chosen. Other methods than these two are left to the seed."""
+
+    def __init__(self, stream: Stream, choices: Choices, name: str) -> None:
+        self._stream, self._choices, self._name = stream, choices, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def random(self) -> float:
+        return self._choices.fraction(self._name, self._stream.random())
+
+    def randrange(self, below: int) -> int:
+        return self._choices.index(self._name, self._stream.randrange(below), below)
+
+
 def _seed(names: tuple[str, ...]) -> int:
     return int.from_bytes(hashlib.blake2b("\x00".join(names).encode(), digest_size=8).digest(), "big")
 
@@ -64,13 +89,3 @@ def random_uids(randomness: Randomness) -> Callable[[], str]:
     """Generator of random uids (version 4), the same for the same seed."""
     stream = randomness.stream("uid")
     return lambda: uuid4_text(stream.getrandbits(128))
-
-
-def chance_seed() -> int:
-    """A seed that differs each time."""
-    return secrets.randbits(48)
-
-
-def chance_name(digits: int = 16) -> str:
-    """A name in hexadecimal digits that nothing else on the machine has."""
-    return secrets.token_hex(digits // 2)

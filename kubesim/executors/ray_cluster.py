@@ -11,7 +11,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from socket import create_connection
 from typing import Any, Final
 
@@ -115,8 +114,8 @@ def _connected(address: str | None) -> Any:
 
 
 def _silence() -> None:
-    """Keep Ray from printing a page of its log for each lost node."""
-    with suppress(ImportError, AttributeError, KeyError):
-        from ray._private.ray_logging import global_worker_stdstream_dispatcher
+    """Keep Ray from printing a page of its log for each lost node, on standard output, where the results are."""
+    from ray._private import worker
 
-        global_worker_stdstream_dispatcher.remove_handler("ray_print_logs")
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *arguments, **named: None

@@ -1,7 +1,8 @@
-"""`Choice`: one decision of a run that the seed does not make, such as a fault at one occurrence of an operation.
+"""`Choice`: one decision of a run that the seed does not make: a fault at one occurrence of an operation, or a random
+draw that takes an end of its range (the channel of a select, a tie, a jitter).
 
-A choice is an item of `spec.faults`, so a run with choices is an ordinary scenario. All choices of the same operation
-and moment differ only in their effect.
+A choice is an item of `spec.faults` or `spec.choices`, so a run with choices is an ordinary scenario. All choices of
+the same operation and moment differ only in their effect.
 """
 
 from __future__ import annotations
@@ -25,10 +26,17 @@ EFFECTS: Final[dict[str, dict[str, Any]]] = {
     "crash-apiserver": {"crash": {"what": "apiserver", "downFor": "1m"}},
     "disconnect": {"crash": {"what": "connection", "downFor": "1m"}},
     "restart": {"crash": {"what": "kubelet", "downFor": "1s"}},
+    "low": {"take": "low"},
+    "high": {"take": "high"},
 }
+DRAWS: Final = ("low", "high")  # effects on a draw, which is the operation `draw` of its stream
+DRAW: Final = "draw"
 CRASHES: Final = ("reboot", "crash-kubelet", "crash-runtime", "crash-apiserver", "disconnect", "restart")
 FIRST: Final = ("reboot", "crash-kubelet", "crash-runtime", "lost")  # those that break most
-GROUPS: Final[dict[str, tuple[str, ...]]] = {"crash": ("crash-kubelet", "crash-runtime", "crash-apiserver")}
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "crash": ("crash-kubelet", "crash-runtime", "crash-apiserver"),
+    "draws": DRAWS,
+}
 READS: Final = frozenset(
     f"{group}.{name}"
     for group, names in OPERATIONS.items()
@@ -51,8 +59,14 @@ class Choice:
     subject: str = ""
 
     @property
+    def is_draw(self) -> bool:
+        return self.operation == DRAW
+
+    @property
     def item(self) -> dict[str, Any]:
-        """The item of `spec.faults`."""
+        """The item of `spec.faults`, or of `spec.choices` for a draw."""
+        if self.is_draw:
+            return {DRAW: self.subject, "nth": self.nth, **EFFECTS[self.effect]}
         about = {"node": self.node, "pod": self.pod, "container": self.container, "subject": self.subject}
         given = {name: escaped(value) for name, value in about.items() if value}
         effect = {**EFFECTS[self.effect]}
@@ -64,6 +78,8 @@ class Choice:
     @property
     def text(self) -> str:
         """`reboot after CreateContainer 2 of web:main`."""
+        if self.is_draw:
+            return f"{self.effect} draw {self.nth} of {self.subject}"
         name = self.operation.partition(".")[2] if self.operation.startswith(("runtime.", "image.")) else self.operation
         about = ":".join(filter(None, (self.pod.removeprefix("default/"), self.container))) or self.subject
         number = f" {self.nth}" if self.nth > 1 else ""

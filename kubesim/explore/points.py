@@ -1,4 +1,4 @@
-"""The points of a trace at which a fault can be placed, and the choices there. Pure.
+"""The points of a run at which a fault can be placed or a draw chosen, and the choices there. Pure.
 
 A point is the begin or the end of an operation. A fault of the whole node is placed once at each instant: before an
 operation and after the one before it at the same instant are the same. Reads of the runtime (lists and statuses) change
@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesim.explore.choice import CRASHES, FIRST, READS, Choice
+from kubesim.clock.choices import RecordedDraw
+from kubesim.explore.choice import CRASHES, DRAW, DRAWS, FIRST, READS, Choice
 from kubesim.scenario.faults.files import PULLED
 from kubesim.trace.records import OperationPassed, PlegEvent, Record
-from kubesim.values import value_object
+from kubesim.values import replace, value_object
 
 _QUIET = ("api.CreateEvent", "api.PatchEvent")  # an Event is lost or late without any effect on a pod
+_NO_ORDER = ("/events", "/latency", "/exec", "/shell", "/userns", "faults", "/names", "choices")
 _SYNCHRONOUS = ("disk.", "volume.")
 
 
@@ -25,7 +27,7 @@ class Point:
 
     t: int
     operation: str
-    moment: str  # before, after
+    moment: str  # before, after; of a draw, the end of the range that it has: low, high, or empty
     nth: int
     node: str = ""
     pod: str = ""
@@ -55,6 +57,15 @@ def points_of(records: Iterable[Record]) -> tuple[Point, ...]:
     return tuple(found)
 
 
+def draw_points(draws: Iterable[RecordedDraw]) -> tuple[Point, ...]:
+    """The draws of a run that decide an order or a time. Those of durations and names are left to the seed."""
+    return tuple(
+        Point(0, DRAW, draw.end, draw.number, subject=draw.stream)
+        for draw in draws
+        if not draw.stream.endswith(_NO_ORDER)
+    )
+
+
 def choices_of(points: Sequence[Point], effects: Sequence[str], *, nodes: int = 1) -> list[Choice]:
     """All single choices in the order of a search: first the effects that break most, in turn, then the others; each
     spread evenly over the trace."""
@@ -74,6 +85,11 @@ def _in_turn(lists: Sequence[list[Choice]]) -> Iterator[Choice]:
 def _of_effect(points: Sequence[Point], effect: str, nodes: int) -> Iterator[Choice]:
     if effect == "crash-apiserver" and nodes < 2:
         return  # disconnect is the same
+    if effect in DRAWS:
+        drawn = (point for point in points if point.operation == DRAW and point.moment != effect)
+        yield from (replace(point.choice(effect), moment="") for point in drawn)
+        return
+    points = [point for point in points if point.operation != DRAW]
     if effect in CRASHES:
         yield from (point.choice(effect) for point in _instants(points))
         return

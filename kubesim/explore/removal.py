@@ -11,7 +11,7 @@ from kubesim.explore.subject import ExploreSubject
 from kubesim.values import replace
 
 Path = tuple[str | int, ...]  # the first step is the number of the document
-_LISTS = ("steps", "faults", "behaviours", "dependencies", "images", "objects", "nodes")
+_LISTS = ("steps", "faults", "choices", "behaviours", "dependencies", "images", "objects", "nodes")
 _OF_POD = ("containers", "initContainers", "ephemeralContainers")
 
 

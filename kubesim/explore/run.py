@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from traceback import extract_tb
 
 from kubesim.app import Trial, run_scenario
+from kubesim.clock.choices import RecordedDraw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
 from kubesim.explore.coverage import CoverageSink, general
-from kubesim.explore.points import Point, points_of
+from kubesim.explore.points import Point, draw_points, points_of
 from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
@@ -64,8 +65,9 @@ class Run:
         scenario = self.subject.played(self.choices)
         trace, hashed, coverage = MemorySink(details=True), HashSink(), CoverageSink()
         sinks: list[Sink] = [hashed, coverage, *([trace] if self.observed else [])]
+        draws: list[RecordedDraw] | None = [] if self.observed else None
         try:
-            result = play(scenario, self.subject.seed, *sinks, observed=self.observed)
+            result = play(scenario, self.subject.seed, *sinks, draws=draws)
         except Deadlock as error:
             return RunOutcome(hashed.hexdigest(), problems=(Problem("deadlock", str(error), general(str(error))),))
         except Exception as error:  # a defect of kubesim is what exploring looks for
@@ -76,18 +78,19 @@ class Run:
             duration=result.duration,
             rules=coverage.rules(names),
             problems=tuple(problems_of(result, names)),
-            points=points_of(trace.records) if self.observed else (),
+            points=() if draws is None else (*points_of(trace.records), *draw_points(draws)),
         )
 
 
-def play(scenario: Scenario, seed: int | None, *sinks: Sink, observed: bool = False) -> RunResult:
-    """The run of an outcome, with these sinks."""
-    trial = Trial(scenario.gates, observed=OBSERVED if observed else ())
+def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[RecordedDraw] | None = None) -> RunResult:
+    """The run of an outcome, with these sinks. With `draws`, which receives them, operations are observed as well."""
+    trial = Trial(scenario.gates, observed=() if draws is None else OBSERVED, draws=draws)
     with collected_rarely():
         return run_scenario(scenario, seed=seed, sinks=sinks, trial=trial)
 
 
 def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
+    pods = any(failure.kind == "convergence" and failure.pod for failure in result.failures)  # and so their workloads
     for failure in result.failures:
         if failure.kind == "invariant":
             rule = f"invariant {failure.text.partition(':')[0]}"
@@ -96,8 +99,9 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
         elif failure.kind == "expectation":
             key = f"{failure.text} line {failure.line}"
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
-        elif failure.kind == "convergence":
-            key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
+        elif failure.kind == "convergence" and (failure.pod or not pods):
+            state = failure.why if failure.pod else failure.text.partition("/")[0]  # counts of workloads are no rule
+            key = general(failure.why.partition("; ")[2] or state, names)  # of a node that is down, nothing else
             yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 

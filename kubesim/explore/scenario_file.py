@@ -57,9 +57,12 @@ def _spec(finding: Finding, spec: Mapping[str, Any]) -> dict[str, Any]:
         changed["invariants"] = {key: value for key, value in given.items() if key == "disabled"}
     if "convergence" in run.subject.checked:
         changed["convergesWithin"] = spec.get("convergesWithin") or duration(PATIENCE)
-    faults = [*_listed(spec.get("faults")), *(choice.item for choice in run.choices)]
+    faults = [*_listed(spec.get("faults")), *(choice.item for choice in run.choices if not choice.is_draw)]
     if faults:
         changed["faults"] = faults
+    chosen = [*_listed(spec.get("choices")), *(choice.item for choice in run.choices if choice.is_draw)]
+    if chosen:
+        changed["choices"] = chosen
     expected = _expected(finding, spec)
     return {**changed, "expect": expected} if expected else changed
 

@@ -12,6 +12,7 @@ from kubesim.explore.choice import Choice
 from kubesim.scenario.language.document import API_VERSION, NAMES, STRICT, Invariants, Scenario
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.operations.fault_items import FaultItem
+from kubesim.scenario.language.variation.choice_items import ChoiceItem
 from kubesim.scenario.load.loader import ScenarioParser, SourceText, default_name, is_scenario, read_source
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.values import replace, value_object
@@ -77,11 +78,13 @@ class ExploreSubject:
     def played(self, choices: Sequence[Choice]) -> Scenario:
         """The scenario with these choices, and with the invariants that are to be checked."""
         scenario = self.scenario()
-        faults = tuple(FaultItem.model_validate(choice.item) for choice in choices)
+        faults = tuple(FaultItem.model_validate(choice.item) for choice in choices if not choice.is_draw)
+        drawn = tuple(ChoiceItem.model_validate(choice.item) for choice in choices if choice.is_draw)
         given = scenario.spec.invariants
         off = tuple(name for name in NAMES if name not in self.checked or name in (*given.disabled, *given.violated))
         update: Mapping[str, Any] = {
             "faults": (*scenario.spec.faults, *faults),
+            "choices": (*scenario.spec.choices, *drawn),
             "invariants": Invariants(disabled=off, added=tuple(name for name in STRICT if name not in off)),
             "expect": tuple(map(relaxed, filter(survives_faults, scenario.spec.expect))),
         }

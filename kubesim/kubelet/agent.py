@@ -207,7 +207,7 @@ class Kubelet:
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk
         )
         healthy = self._make_pleg(runtime)
-        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all, gates.rules)
+        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.mark_all_changed, gates.rules)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
         node = dependencies.node
@@ -316,9 +316,9 @@ class Kubelet:
             CriticalPodAdmission(self._allocated_pods, kill_pod, context.events, gates),
             self._sync_pod_now,
         )
-        self.care: NodeManagers | None = None
+        self.node_managers: NodeManagers | None = None
         if dependencies.node is not None:
-            self.care = NodeManagers(
+            self.node_managers = NodeManagers(
                 context,
                 views,
                 dependencies.node,
@@ -330,16 +330,16 @@ class Kubelet:
                 self.volumes,
                 self._allocated_pods,
             )
-            self.allocation.admit_before.append(self.care.eviction.admit)
-            self.allocation.admit_after.append(self.care.shutdown.admit)
+            self.allocation.admit_before.append(self.node_managers.eviction.admit)
+            self.allocation.admit_after.append(self.node_managers.shutdown.admit)
         features = PodFeaturesAdmission(gates)
         hard = [self.syncer.app_armor.admit] if gates.rules.app_armor_rejects_pod else []
         self.allocation.admit_after[:0] = [*hard, features.admit]
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
         self.allocation.admit_before.append(self.container_manager.admit)
         if (devices := self.container_manager.devices) is not None:
-            if self.care is not None:
-                self.care.devices = devices
+            if self.node_managers is not None:
+                self.node_managers.devices = devices
             if dependencies.admission is not None:
                 dependencies.admission.update_plugin_resources = devices.node_allocatable
 
@@ -389,8 +389,8 @@ class Kubelet:
         self._begin("allocation manager", 0, self.allocation.run)
         if not self.context.gates.rules.readiness_through_loop:
             self._begin("readiness", 0, self.sync_loop.run_readiness)
-        if self.care is not None:
-            self.care.start(self._begin)
+        if self.node_managers is not None:
+            self.node_managers.start(self._begin)
 
     def _begin(self, name: str, delay: int, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def later() -> None:
@@ -453,7 +453,7 @@ class Kubelet:
             self.pleg.request_reinspect(uid)
 
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
-        return None if self.care is None else self.care.memory_usage(uid)
+        return None if self.node_managers is None else self.node_managers.memory_usage(uid)
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         self.syncer.on_pod_sandbox_ready(pod)

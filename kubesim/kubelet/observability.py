@@ -71,15 +71,15 @@ def _with_own_status(kubelet: Kubelet, pod: Pod) -> Pod:
 def statistics(kubelet: Kubelet) -> dict[str, Any]:
     """The kubelet's counters, and its pods with the state of their workers."""
     states = kubelet.views.states.statuses
-    care = kubelet.care
+    node_managers = kubelet.node_managers
     return {
         "node": kubelet.settings.node_name,
         "sourcesReady": kubelet.views.sources.all_ready,
         "workers": kubelet.workers.statistics(),
         "podCache": kubelet.views.cache.statistics(),
         "volumes": kubelet.volumes.statistics(),
-        "nodeConditions": [] if care is None else list(care.eviction.node_conditions),
-        "shuttingDown": care is not None and care.shutdown.shutting_down,
+        "nodeConditions": [] if node_managers is None else list(node_managers.eviction.node_conditions),
+        "shuttingDown": node_managers is not None and node_managers.shutdown.shutting_down,
         "pods": {
             uid: {
                 "name": state.fullname,
@@ -123,8 +123,8 @@ def metrics_of(kubelet: Kubelet, traced: MetricsSink | None = None) -> Iterator[
     )
     yield from _counted(kubelet)
     yield Metric("prober_probe_total", "counter", "Probes of running workers, by result.", _probes(kubelet))
-    if kubelet.care is not None:
-        evictions, collected = kubelet.care.eviction.evictions, kubelet.care.image_gc.collected
+    if kubelet.node_managers is not None:
+        evictions, collected = kubelet.node_managers.eviction.evictions, kubelet.node_managers.image_gc.collected
         yield Metric(
             "kubelet_evictions",
             "counter",

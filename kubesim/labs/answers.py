@@ -10,7 +10,7 @@ from typing import Any
 
 from kubesim.golang.regexp import compile_regexp
 from kubesim.labs.language import CountLookup, Moment, Question, ValueLookup, ValuesLookup
-from kubesim.labs.reading import Given, NoAnswer, read_answer
+from kubesim.labs.reading import NoAnswer, ParsedAnswer, read_answer
 from kubesim.labs.waits import AnswerRange, periodic, time_text, total
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import RecordCondition
@@ -150,7 +150,7 @@ def judge(records: Sequence[Record], question: Question, answer: str) -> AnswerV
     return AnswerVerdict(False, answer, truth, _hint(question, given, truth), difference, expected_at)
 
 
-def _is_right(question: Question, given: Given, truth: Truth) -> bool:
+def _is_right(question: Question, given: ParsedAnswer, truth: Truth) -> bool:
     if not isinstance(given, AnswerRange):
         return bool(_folded(given) == _folded(truth.value))
     slack = question.within if question.time is not None else 0
@@ -167,12 +167,12 @@ def _folded(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-def _wrong(question: Question, given: Given) -> str:
+def _wrong(question: Question, given: ParsedAnswer) -> str:
     """The hint of the common wrong answer that equals this answer."""
     return next((wrong.hint for wrong in question.wrong if read_answer(question, wrong.answer) == given), "")
 
 
-def _hint(question: Question, given: Given, truth: Truth) -> str:
+def _hint(question: Question, given: ParsedAnswer, truth: Truth) -> str:
     """The hint of the matching common wrong answer (for a time, of the nearest one), otherwise the question's own."""
     exact = _wrong(question, given)
     if exact or not isinstance(given, AnswerRange):
@@ -188,7 +188,7 @@ def _hint(question: Question, given: Given, truth: Truth) -> str:
 
 
 def _first_difference(
-    records: Sequence[Record], question: Question, given: Given, truth: Truth
+    records: Sequence[Record], question: Question, given: ParsedAnswer, truth: Truth
 ) -> tuple[Record | None, int | None]:
     """The record at which the run differs from the answer, or the time at which the learner expected an action too
     early."""

@@ -18,7 +18,7 @@ from kubesim.labs import wording
 from kubesim.labs.language import Question
 from kubesim.labs.waits import AnswerRange
 
-Given = AnswerRange | tuple[str, ...] | str | bool  # a time or a count, names, a value, yes or no
+ParsedAnswer = AnswerRange | tuple[str, ...] | str | bool  # a time or a count, names, a value, yes or no
 
 
 class NoAnswer(UsageError):
@@ -63,6 +63,11 @@ _ALL = re.compile(
 _AROUND_NAMES = re.compile(
     r"\b(?:for|the|of|old|new|one|ones|uid|pods?|containers?|only|just|is|are|it|also|too)\b", re.IGNORECASE
 )
+_AROUND_ORDER = re.compile(
+    r"\s*\([^()]*\)|\b(?:(?:in|at) the (?:very )?end|after (?:that|it)|afterwards|followed by|next|later|the|starts?"
+    r"|comes?|goes|is|are)\b",
+    re.IGNORECASE,
+)
 _ALONE = {"none", "nothing", "no", "zero", "one", "a", "an"}  # not an answer inside a sentence
 _NEVER = {
     "never",
@@ -91,7 +96,7 @@ _NO = re.compile(
 )
 
 
-def read_answer(question: Question, answer: str) -> Given:
+def read_answer(question: Question, answer: str) -> ParsedAnswer:
     """The answer as a value of the question's kind, parsed from the whole text or else from a part of it. Raises
     NoAnswer."""
     text = _tidy(answer)
@@ -104,7 +109,7 @@ def read_answer(question: Question, answer: str) -> Given:
     if question.order is not None or question.values is not None:
         return _read(question, text)  # a part of a list is another list
     for parts in wording.parts(text):
-        readings: set[Given] = {found for part in parts if (found := _readable(question, part)) is not None}
+        readings: set[ParsedAnswer] = {found for part in parts if (found := _readable(question, part)) is not None}
         if len(readings) == 1:
             return readings.pop()
     return wording.the_one_in(text, partial(_inside, question)) or _read(question, text)
@@ -117,14 +122,14 @@ def _tidy(answer: str) -> str:
     return " ".join(answer.split()).strip("\"'`").rstrip(".!").strip()
 
 
-def _readable(question: Question, text: str) -> Given | None:
+def _readable(question: Question, text: str) -> ParsedAnswer | None:
     try:
         return _read(question, text)
     except NoAnswer:
         return None
 
 
-def _inside(question: Question, words: str) -> Given | None:
+def _inside(question: Question, words: str) -> ParsedAnswer | None:
     """The words that count as an answer inside a sentence: a single letter, `no` or `one` could mean anything there."""
     if not words or words in _ALONE or (len(words) == 1 and not words.isdigit()) or question.happens is not None:
         return None
@@ -132,7 +137,7 @@ def _inside(question: Question, words: str) -> Given | None:
     return None if question.time is not None and has_no_unit else _readable(question, words)
 
 
-def _read(question: Question, text: str) -> Given:
+def _read(question: Question, text: str) -> ParsedAnswer:
     """Parse the whole text as an answer. Raises NoAnswer."""
     if question.time is not None:
         time = _span(text, _duration, _NO_TIME)
@@ -293,7 +298,7 @@ def _names(text: str, known: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def _order(text: str, names: list[str]) -> tuple[str, ...]:
-    given = _names(re.sub(r"\s*\([^()]*\)|\b(?:after (?:that|it)|next|the|in the end)\b", " ", text), names)
+    given = _names(_AROUND_ORDER.sub(" ", text), names)
     if given is None or sorted(given) != sorted(names):
         raise NoAnswer(f"name each of {', '.join(sorted(names))} once, in their order: kubesim lab check A, B, C")
     return given

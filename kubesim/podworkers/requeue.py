@@ -57,7 +57,7 @@ class Delays:
         self._randomness = randomness
         self._jitter = jitter
 
-    def stretch(self, delay: int, uid: str, draw: int) -> int:
+    def add_jitter(self, delay: int, uid: str, draw: int) -> int:
         """The n-th random draw of the pod, from a stream of its own: a stored stream costs 2.5 KiB per pod."""
         if not self._jitter or delay <= 0:
             return delay

@@ -18,14 +18,14 @@ class Resyncs:
         self.queue = WorkQueue(clock)
         self.settled = WorkQueue(clock)
         self.counted = 0  # resyncs of settled pods, not executed
-        self._touched: dict[str, bool] = {}  # pods with a worker: touched since their last sync began?
+        self._changed: dict[str, bool] = {}  # pods with a worker: touched since their last sync began?
 
     def sync_begins(self, uid: str) -> None:
-        self._touched[uid] = False
+        self._changed[uid] = False
 
     def enqueue(self, uid: str, delay: int, *, found_nothing: bool = False) -> None:
         """Request the next sync. `found_nothing`: the last sync found nothing to do."""
-        if found_nothing and not self._touched[uid]:
+        if found_nothing and not self._changed[uid]:
             self.queue.remove(uid)
             self.settled.enqueue(uid, delay)
         else:
@@ -33,17 +33,17 @@ class Resyncs:
 
     def touch(self, uid: str) -> None:
         """Unsettle a pod: something that its sync reads has changed."""
-        if uid in self._touched:
-            self._touched[uid] = True
+        if uid in self._changed:
+            self._changed[uid] = True
             due = self.settled.remove(uid)
             if due is not None:
                 self.queue.enqueue_at(uid, due)
 
-    def touch_all(self) -> None:
-        for uid in self._touched:
+    def mark_all_changed(self) -> None:
+        for uid in self._changed:
             self.touch(uid)
 
     def forget(self, uid: str) -> None:
         """Drop a finished worker's state; a requested sync stays in the queue."""
-        self._touched.pop(uid, None)
+        self._changed.pop(uid, None)
         self.settled.remove(uid)

@@ -96,7 +96,7 @@ class SingleSyncWorkers(PodWorkers):
         if error is not None and self.emits_sync_errors and options.pod is not None:
             self.events.event(options.pod, "Warning", "FailedSync", f"Error syncing pod, skipping: {error}")
         requeue = requeue_after(self.delays.intervals, False, error, self.clock.now())
-        delay = self._stretch(worker, requeue.delay)
+        delay = self._add_jitter(worker, requeue.delay)
         self._record_end(worker, work, error, delay, requeue.why)
         if not worker.closed:
             self.resyncs.enqueue(worker.uid, delay, found_nothing=outcome.settled and error is None)

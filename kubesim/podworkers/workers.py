@@ -123,7 +123,7 @@ class PodWorkers:
             worker = workers[settled.pop()]
             worker.last_sync = tick
             self.resyncs.counted += 1
-            settled.enqueue_at(worker.uid, tick + self._stretch(worker, resync))
+            settled.enqueue_at(worker.uid, tick + self._add_jitter(worker, resync))
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
         """Housekeeping: terminate pods that no source lists (UID not in `desired`); remove finished ones."""
@@ -221,7 +221,7 @@ class PodWorkers:
             if work == "never":
                 self._stop(worker, "the pod was terminated before it could start")
             elif work == "wait":
-                self.resyncs.enqueue(worker.uid, self._stretch(worker, self.delays.intervals.backoff))
+                self.resyncs.enqueue(worker.uid, self._add_jitter(worker, self.delays.intervals.backoff))
             return work != "never"
         if worker.context.cancelled:
             worker.context = SyncContext()
@@ -290,7 +290,7 @@ class PodWorkers:
             self._stop(worker, "everything of the pod is cleaned up")
             return False
         requeue = requeue_after(self.delays.intervals, transition, error, now)
-        delay = self._stretch(worker, requeue.delay)
+        delay = self._add_jitter(worker, requeue.delay)
         self._record_end(worker, work, error, delay, requeue.why)
         if transition and work.work_type == "terminating":
             for completed in self.states.complete_terminating(uid, now):
@@ -312,9 +312,9 @@ class PodWorkers:
             del self._workers[worker.uid]
             self.resyncs.forget(worker.uid)
 
-    def _stretch(self, worker: Worker, delay: int) -> int:
+    def _add_jitter(self, worker: Worker, delay: int) -> int:
         worker.draws += 1
-        return self.delays.stretch(delay, worker.uid, worker.draws)
+        return self.delays.add_jitter(delay, worker.uid, worker.draws)
 
     # -- the trace ----------------------------------------------------------------------------------------------
 

@@ -53,13 +53,13 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
 def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Listener]:
     """A gRPC health service: healthy until a request to the other port or a timeout makes it unhealthy."""
     began, known = clock.now(), flags.get("service", "")
-    well_for_s = _number(flags, "delay-unhealthy-sec", -1)
+    healthy_for_s = _number(flags, "delay-unhealthy-sec", -1)
     forced_unhealthy = False
 
     def health(service: str) -> str | None:
         if service != known:
             return None
-        is_over = 0 <= well_for_s * 1_000_000 <= clock.now() - began
+        is_over = 0 <= healthy_for_s * 1_000_000 <= clock.now() - began
         return "NOT_SERVING" if forced_unhealthy or is_over else "SERVING"
 
     def control(request: HttpRequest) -> HttpAnswer:

@@ -65,6 +65,8 @@ def _nginx(process: Process) -> Answer:
 
 def _nginx_ports(files: VirtualFiles) -> tuple[int, ...]:
     """Those of the `listen` directives in its configuration; 80 if it has none."""
+    if not files.has_own("/etc/nginx"):
+        return (80,)
     found = [file.text for path in files.glob(_NGINX_SITES) if (file := files.file(path)) is not None]
     return tuple(dict.fromkeys(int(port) for text in found for port in _LISTEN.findall(text))) or (80,)
 

@@ -24,8 +24,8 @@ from kubesim.trace.records import Note
 
 SOURCE = "api"
 PODS = "/api/v1/pods"
-CROWDED = 10_000  # pending updates; at this limit the source stops reading
-_BREATH = 10 * MILLISECOND
+MAX_PENDING = 10_000  # pending updates; at this limit the source stops reading
+_PAUSE = 10 * MILLISECOND
 
 
 def pods_of_node(node_name: str) -> Watched[Pod]:
@@ -65,7 +65,7 @@ class ApiServerSource:
         self._config = config
         self._transport = transport
         self._node_name = node_name
-        self._following = ListWatch(clock, transport, chance, pods_of_node(node_name), self, self._tell_problem)
+        self._following = ListWatch(clock, transport, chance, pods_of_node(node_name), self, self._report_problem)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -82,7 +82,7 @@ class ApiServerSource:
         finally:
             await self._transport.close()
 
-    def _tell_problem(self, text: str) -> None:
+    def _report_problem(self, text: str) -> None:
         self._recorder.because(None)
         self._recorder.record(Note(node=self._node_name, text=f"API server source: {text}"))
 
@@ -110,5 +110,5 @@ class ApiServerSource:
 
     async def room(self) -> None:
         """Back-pressure: wait until the sync loop has handled pending updates; the connection buffers the rest."""
-        while len(self._config.updates) > CROWDED:
-            await self._clock.sleep(_BREATH)
+        while len(self._config.updates) > MAX_PENDING:
+            await self._clock.sleep(_PAUSE)

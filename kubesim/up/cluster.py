@@ -15,9 +15,8 @@ from typing import Any
 from kubesim.api.timestamps import SECOND
 from kubesim.app import Simulation, with_real_parts
 from kubesim.clock import NEVER, run_virtual
-from kubesim.clock.randomness import chance_name, chance_seed
 from kubesim.clock.real_clock import RealClock
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import chance_seed, unique_name, wall_now
 from kubesim.cluster.registry.bootstrap import bootstrap
 from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
@@ -123,7 +122,7 @@ async def _serve(
     endless = {"duration": length, "scheduler": scenario.spec.scheduler or "on"}
     scenario = scenario.model_copy(update={"spec": scenario.spec.model_copy(update=endless)})
     seed = chance_seed() if settings.seed is None else settings.seed
-    identity, token = make_identity([settings.host]), chance_name(32)
+    identity, token = make_identity([settings.host]), unique_name(16)
     state = None if settings.state is None else StateLog(settings.state)
     start = wall_now() - LEAD if state is None else max(wall_now() - LEAD, state.found.time)
     async with started(plugin), TaskSet() as tasks:

@@ -60,7 +60,7 @@ def test_conf_lists_what_would_be_loaded_and_why_not(conf_dir: Path, capsys: pyt
 def test_conf_as_json(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["cni", "conf", *places(conf_dir), "--max-conf-num", "0", "-o", "json"])
     reported = json.loads(capsys.readouterr().out)
-    assert [(entry["file"], entry["fate"]) for entry in reported] == [
+    assert [(entry["file"], entry["state"]) for entry in reported] == [
         ("10-mynet.conflist", "loaded"), ("20-bad.conf", "bad"), ("README", "ignored"),
     ]  # fmt: skip
     assert reported[1]["why"] == "error parsing configuration: unexpected end of JSON input"

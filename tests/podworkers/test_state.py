@@ -252,11 +252,11 @@ def test_a_back_off_is_found_in_the_error_it_caused() -> None:
 
 def test_jitter_adds_up_to_half_and_can_be_disabled() -> None:
     jitter = Delays(Randomness(1))
-    draws = [jitter.stretch(10 * SECOND, "u", n) for n in range(50)]
+    draws = [jitter.add_jitter(10 * SECOND, "u", n) for n in range(50)]
     assert all(10 * SECOND <= delay < 15 * SECOND for delay in draws)
     assert len(set(draws)) == 50
-    assert draws == [Delays(Randomness(1)).stretch(10 * SECOND, "u", n) for n in range(50)]
-    assert Delays(Randomness(1), jitter=False).stretch(10 * SECOND, "u", 1) == 10 * SECOND
+    assert draws == [Delays(Randomness(1)).add_jitter(10 * SECOND, "u", n) for n in range(50)]
+    assert Delays(Randomness(1), jitter=False).add_jitter(10 * SECOND, "u", 1) == 10 * SECOND
 
 
 def test_a_pod_with_a_configuration_is_never_treated_as_known_only_to_the_runtime() -> None:

@@ -405,7 +405,7 @@ def test_marking_all_pods_as_changed_executes_their_next_resyncs() -> None:
         for uid in ("a", "b"):
             s.tell(make_pod(uid), "create")
         await s.rest()
-        s.resyncs.touch_all()
+        s.resyncs.mark_all_changed()
         assert len(s.queue) == 2
 
     play(scene)

@@ -11,7 +11,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.remote.transport import Call, Reply
 from kubesim.cluster.served.rest import Request, handle
 from kubesim.concurrency import TaskSet
-from kubesim.sources.apiserver import CROWDED
+from kubesim.sources.apiserver import MAX_PENDING
 from tests.support.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport
 from tests.support.sources.following import NODE, Follower, new_pod, new_store
 
@@ -258,7 +258,7 @@ def test_no_more_is_read_than_can_be_processed() -> None:
     async def play(stage: Stage) -> None:
         stage.store.create(new_pod("a"))
         await stage.clock.sleep(SECOND)
-        for number in range(CROWDED + 50):
+        for number in range(MAX_PENDING + 50):
             pod = stage.store.get("Pod", "default", "a")
             assert isinstance(pod, Pod)
             stage.store.write(pod, pod.changed(status=pod.status.changed(pod_ip=f"10.0.0.{number}")))
@@ -266,9 +266,9 @@ def test_no_more_is_read_than_can_be_processed() -> None:
                 await stage.clock.sleep(1000)
         await stage.clock.sleep(SECOND)
         waiting = len(stage.follower.config.updates)
-        assert CROWDED < waiting < CROWDED + 50 + 2
+        assert MAX_PENDING < waiting < MAX_PENDING + 50 + 2
         reported = stage.follower.take() + await stage.after()
-        assert len(reported) == CROWDED + 51, "and what had to wait is not lost"
+        assert len(reported) == MAX_PENDING + 51, "and what had to wait is not lost"
         assert stage.follower.config.updates.dropped == 0
 
     on_stage(play)

@@ -45,7 +45,7 @@ class Comparison:
         self._store, self._recorder, self._elapsed = store, recorder, elapsed
         store.watch("Pod", self._ours_changed)
 
-    def saw(self, pod: Pod) -> None:
+    def pod_updated(self, pod: Pod) -> None:
         uid = pod.metadata.uid
         self._real[uid] = pod
         if uid not in self._before:
@@ -54,7 +54,7 @@ class Comparison:
             return  # the agent gets the pod only after this call
         self._compare(uid)
 
-    def lost(self, pod: Pod) -> None:
+    def pod_removed(self, pod: Pod) -> None:
         uid = pod.metadata.uid
         self._real.pop(uid, None)
         self._before.pop(uid, None)
@@ -76,7 +76,7 @@ class Comparison:
         known = self.pods.get(uid)
         if known is None:
             known = self.pods[uid] = Compared(f"{meta.namespace}/{meta.name}", SAME)
-        if known.verdict.standing != verdict.standing:
+        if known.verdict.relation != verdict.relation:
             known.record, known.t = self._recorder.count, self._elapsed()
         known.verdict = verdict
 
@@ -96,7 +96,7 @@ class Comparison:
     def counts(self) -> dict[str, int]:
         counts = dict.fromkeys(("same", "ahead", "behind", "different"), 0)
         for compared in self.rows():
-            counts[compared.verdict.standing] += 1
+            counts[compared.verdict.relation] += 1
         return counts
 
     def to_json(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Comparison:
         rows = self.rows()
         width = max((len(row.pod) for row in rows), default=0)
         lines = [f"{row.pod:<{width}}  {_words(row)}".rstrip() for row in rows]
-        counted = ", ".join(f"{count} {standing}" for standing, count in self.counts().items())
+        counted = ", ".join(f"{count} {relation}" for relation, count in self.counts().items())
         return [*lines, f"real against agent, {len(rows)} pods: {counted}; {self.certain} certain"]
 
 
@@ -117,4 +117,4 @@ def _words(row: Compared) -> str:
         return "same"
     since = f"since {row.t / 1_000_000:.3f} s, record {row.record}"
     sure = ", certain" if verdict.certain else ""
-    return f"{verdict.standing}{sure} ({verdict.rule}): {verdict.detail}; {since}"
+    return f"{verdict.relation}{sure} ({verdict.rule}): {verdict.detail}; {since}"

@@ -165,10 +165,10 @@ class _Pupil:
     def __init__(self, lessons: RealContainers) -> None:
         self._lessons = lessons
 
-    def saw(self, pod: Pod) -> None:
+    def pod_updated(self, pod: Pod) -> None:
         self._lessons.see(pod)
 
-    def lost(self, pod: Pod) -> None:
+    def pod_removed(self, pod: Pod) -> None:
         self._lessons.forget(pod.metadata.uid)
 
 

@@ -36,7 +36,7 @@ class PlaceholderObjects:
     def pods(self) -> list[Pod]:
         return list(self._pods.values())
 
-    def saw(self, pod: Pod) -> None:
+    def pod_updated(self, pod: Pod) -> None:
         self._pods[pod.metadata.uid] = pod
         for key, keys in named_keys(pod):
             self._keys.setdefault(key, set()).update(keys)
@@ -49,7 +49,7 @@ class PlaceholderObjects:
             if self._found is None or is_ready(pod) or self._found.get(key):
                 self._put(key)
 
-    def lost(self, pod: Pod) -> None:
+    def pod_removed(self, pod: Pod) -> None:
         self._pods.pop(pod.metadata.uid, None)
 
     def found_changed(self) -> None:

@@ -36,8 +36,8 @@ _OURS = frozenset({
 class PodFollower(Protocol):
     """Receives every live pod before our kubelet does."""
 
-    def saw(self, pod: Pod) -> None: ...
-    def lost(self, pod: Pod) -> None: ...
+    def pod_updated(self, pod: Pod) -> None: ...
+    def pod_removed(self, pod: Pod) -> None: ...
 
 
 class PodOverlay:
@@ -72,7 +72,7 @@ class PodOverlay:
             before = None
         self._live[name] = pod
         for follower in self._followers:
-            follower.saw(pod)
+            follower.pod_updated(pod)
         ours = self._store.find("Pod", *name)
         if isinstance(ours, Pod):
             merged = with_our_status(pod, ours.status)
@@ -90,7 +90,7 @@ class PodOverlay:
     def _lose(self, name: Name) -> None:
         pod = self._live.pop(name)
         for follower in self._followers:
-            follower.lost(pod)
+            follower.pod_removed(pod)
         if self._store.find("Pod", *name) is not None:
             self._store.remove("Pod", *name)
 

@@ -16,7 +16,7 @@ from kubesim.api.pods.pod_conditions import READY, TRUE, find_condition
 from kubesim.api.pods.resources import compute_pod_qos
 from kubesim.values import value_object
 
-Standing = Literal["same", "ahead", "behind", "different"]
+Relation = Literal["same", "ahead", "behind", "different"]
 Restarts = Mapping[str, int]  # by container: the restarts of the real one when it was first seen
 
 _WAITING, _RUNNING, _ENDED = range(3)
@@ -30,13 +30,13 @@ _PULLING = frozenset({"ErrImagePull", "ImagePullBackOff"})
 class PodVerdict:
     """The result for one pod. `rule` names the difference; empty if there is none."""
 
-    standing: Standing
+    relation: Relation
     rule: str = ""
     detail: str = ""
     certain: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        shown = {"verdict": self.standing, "rule": self.rule, "detail": self.detail}
+        shown = {"verdict": self.relation, "rule": self.rule, "detail": self.detail}
         return {**{name: value for name, value in shown.items() if value}, "certain": self.certain}
 
 

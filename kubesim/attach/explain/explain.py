@@ -12,7 +12,7 @@ from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.statement import Cause, Stage, Statement
 from kubesim.attach.rules.ended import ended
 from kubesim.attach.rules.living import living
-from kubesim.attach.rules.node import NODE_GONE, has_no_kubelet, node_trouble
+from kubesim.attach.rules.node import NODE_GONE, has_no_kubelet, node_problem
 from kubesim.attach.rules.scheduling import unscheduled
 from kubesim.attach.rules.starting import arriving
 from kubesim.attach.rules.terminating import FINALIZERS, terminating
@@ -38,8 +38,8 @@ def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
         return ("succeeded" if status.phase == SUCCEEDED else "failed"), (ended(seen),)
     if not pod.spec.node_name:
         return "unscheduled", (unscheduled(seen),)
-    trouble = node_trouble(seen)
-    above = () if trouble is None else (trouble,)
+    problem = node_problem(seen)
+    above = () if problem is None else (problem,)
     if not is_accepted(seen):
         return "new", (*above, arriving(seen))
     causes = living(seen)
@@ -48,7 +48,7 @@ def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
 
 def _without_promise(cause: Cause) -> Cause:
     """The cause without certain or due steps, because no kubelet acts on the pod."""
-    steps = tuple(replace(step, firm=False, window=None, because="", due=None) for step in cause.steps)
+    steps = tuple(replace(step, certain=False, window=None, because="", due=None) for step in cause.steps)
     return replace(cause, steps=steps)
 
 

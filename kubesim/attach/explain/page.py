@@ -16,9 +16,10 @@ _MAX_FACT = 240
 
 def page(statement: Statement, width: int = WIDTH) -> str:
     """The statement as plain text; the first cause is what blocks the pod, the others are additional."""
+    name = f"{statement.namespace}/{statement.name}" if statement.namespace else statement.name
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
-        printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),
+        printable(f"Pod {name}{node}: {statement.stage}"),
         f"as of {format_time(statement.as_of)}",
     ]
     for number, cause in enumerate(statement.causes):
@@ -51,7 +52,7 @@ def _entry(label: str, text: str, width: int, bullet: bool = False) -> list[str]
 def _step(step: NextStep, now: int) -> str:
     when = window_text(step.window, now)
     because = f" ({step.because})" if step.because else ""
-    sure = "" if step.firm else "possible: "
+    sure = "" if step.certain else "possible: "
     return f"{sure}{step.what}{': ' + when if when else ''}{because}"
 
 
@@ -104,7 +105,7 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
 
 
 def _step_json(step: NextStep) -> dict[str, Any]:
-    out: dict[str, Any] = {"change": step.change, "what": step.what, "firm": step.firm}
+    out: dict[str, Any] = {"change": step.change, "what": step.what, "certain": step.certain}
     if step.container:
         out["container"] = step.container
     if step.window is not None:

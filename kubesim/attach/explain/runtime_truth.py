@@ -18,7 +18,7 @@ from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetw
 _SANDBOX = "observed"
 _BEFORE_SANDBOX = ("", CONTAINER_CREATING, POD_INITIALIZING)
 _CONTAINER_EVENTS = ("Pulling", "Pulled", "Created", "Started", "Failed", "BackOff")
-_SANDBOX_TROUBLE = ("FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "NetworkNotReady", "SandboxChanged")
+_SANDBOX_PROBLEMS = ("FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "NetworkNotReady", "SandboxChanged")
 
 
 def newest_end(view: ContainerView) -> ContainerStateTerminated | None:
@@ -58,8 +58,8 @@ def sandbox_changed(seen: Observation, since: int) -> bool:
 def _container_came_after_sandbox(seen: Observation) -> bool:
     """Whether the newest Event about a container is newer than all Events about sandbox failures."""
     about = [event_time(e) for e in seen.events_of(*_CONTAINER_EVENTS) if "{" in e.involved_object.field_path]
-    trouble = [event_time(event) for event in seen.events_of(*_SANDBOX_TROUBLE)]
-    return bool(about) and max(about) > max(trouble, default=0)
+    problem = [event_time(event) for event in seen.events_of(*_SANDBOX_PROBLEMS)]
+    return bool(about) and max(about) > max(problem, default=0)
 
 
 def runtime_status(seen: Observation) -> RuntimePodStatus:

@@ -84,7 +84,7 @@ class Window:
 
 @value_object
 class NextStep:
-    """An expected step. If `firm`, the kubelet does it by itself; otherwise it depends on the program or on other
+    """An expected step. If `certain`, the kubelet does it by itself; otherwise it depends on the program or on other
     components."""
 
     change: ChangeKind
@@ -92,7 +92,7 @@ class NextStep:
     container: str = ""
     window: Window | None = None
     because: str = ""  # how its time is known
-    firm: bool = True
+    certain: bool = True
     due: Due | None = None  # set if a watcher can check the kubelet against the window
 
 

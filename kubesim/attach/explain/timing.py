@@ -141,7 +141,7 @@ def reported_wait(view: ContainerView) -> int | None:
     return None if reported is None else parse_duration(reported.group(1))
 
 
-def amnesty(started_at: int) -> int:
+def back_off_reset_time(started_at: int) -> int:
     """The time from which a crash of this attempt has no back-off, like a first crash."""
     return started_at + CRASH_LOOP_RESET_AFTER
 

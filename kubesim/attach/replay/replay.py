@@ -24,8 +24,8 @@ from kubesim.golang.text import duration
 from kubesim.trace.records import Record
 from kubesim.values import value_object
 
-STAY = 120 * SECOND  # of a later follower, with `--every`
-SHORTEST_STAY = 20 * SECOND
+FOLLOWER_DURATION = 120 * SECOND  # of a later follower, with `--every`
+MIN_FOLLOWER_DURATION = 20 * SECOND
 SEED = 1
 EXCUSED = "the kubelet was stopped; not counted"
 
@@ -78,8 +78,8 @@ def visits(recording: NodeRecording, late_by: int = 0, interval: int = 0) -> Ite
     first = recording.begin + late_by
     yield Visit(first, recording.end)
     if interval:
-        for begin in range(first + interval, recording.end - SHORTEST_STAY, interval):
-            yield Visit(begin, min(recording.end, begin + STAY))
+        for begin in range(first + interval, recording.end - MIN_FOLLOWER_DURATION, interval):
+            yield Visit(begin, min(recording.end, begin + FOLLOWER_DURATION))
 
 
 def replay(
@@ -98,7 +98,7 @@ def replay(
 
 
 def observed(recording: NodeRecording, late_by: int = 0, periods: KubeletPeriods = DEFAULT_PERIODS) -> list[Record]:
-    """The trace of the findings of a follower that stays to the end."""
+    """The trace of the findings of a follower that runs until the end."""
     visit = Visit(recording.begin + late_by, recording.end)
     records: list[Record] = run_virtual(_observe, recording, visit, periods)
     return records

@@ -12,7 +12,7 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.attach.explain.observation import ContainerView, Observation, moment
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
-from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched
+from kubesim.attach.explain.timing import CrashWait, back_off_reset_time, crash_wait, stretched
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF
@@ -82,26 +82,26 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         "waits",
         f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status shows the exit",
         container=view.name,
-        firm=False,
+        certain=False,
     )
     steps: tuple[NextStep, ...] = (restart,)
     if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
         steps = (restart, shown)
     elif not wait.wait:
         # An attempt that fails before it runs has a waiting reason.
-        failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
+        failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, certain=False)
         steps = (restart, failing)
     # It is unpredictable whether the program will keep running this time.
     backoff = seen.periods.crash_backoff()
     next_wait = min(2 * wait.wait, backoff.maximum) if wait.wait else backoff.initial
-    forgiven = amnesty(max(wait.window.latest or 0, seen.now))
+    reset_at = back_off_reset_time(max(wait.window.latest or 0, seen.now))
     again = NextStep(
         "exited",
-        f"if it ends again before about {format_time(forgiven)[11:]} the next wait is {duration(next_wait)}; if it "
-        "still runs then, its crashes are forgotten (amnesty)",
+        f"if it ends again before about {format_time(reset_at)[11:]} the next wait is {duration(next_wait)}; if it "
+        "still runs then, its back-off is reset",
         container=view.name,
         because="an exit more than 10 minutes after the last restart counts as the first",
-        firm=False,
+        certain=False,
     )
     return (*steps, again)
 
@@ -185,17 +185,17 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
     if ended.reason == "StartError":
         return (f"correct command or image of {view.name}: the runtime cannot run it", again)
     if ended.exit_code == 137:
-        return ("find out what killed it: a liveness probe, memory, a person", logs, again)
+        return ("find out what killed it: a liveness probe, memory, a user", logs, again)
     return (logs, again)
 
 
-def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
+def back_off_reset(seen: Observation, view: ContainerView) -> Fact | None:
     """For a container that runs after restarts: when its back-off would be reset."""
     running = view.status.state.running
     started = moment(running.started_at) if running is not None else None
-    if not view.status.restart_count or started is None or amnesty(started) <= seen.now:
+    if not view.status.restart_count or started is None or back_off_reset_time(started) <= seen.now:
         return None
-    left = (amnesty(started) - seen.now) // SECOND
+    left = (back_off_reset_time(started) - seen.now) // SECOND
     wait = seen.memory.crashes.get(view.name)
     worst = wait.wait if wait is not None else seen.periods.crash_wait(view.status.restart_count)
     return Fact(

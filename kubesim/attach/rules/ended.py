@@ -47,7 +47,7 @@ def ended(seen: Observation) -> Cause:
         return by_kubelet
     if status.reason == DEADLINE_EXCEEDED:
         deadline = seen.pod.spec.active_deadline_seconds
-        return _reasoned(
+        return _failed_with_reason(
             seen,
             DEADLINE_EXCEEDED,
             f"was stopped because it was active for longer than its activeDeadlineSeconds of {deadline}",
@@ -55,7 +55,7 @@ def ended(seen: Observation) -> Cause:
             "active_deadline.go",
         )
     if status.reason in ("Terminated", "NodeShutdown", "Shutdown"):
-        return _reasoned(
+        return _failed_with_reason(
             seen,
             "NodeShutdown",
             "was stopped because its node was shut down",
@@ -86,7 +86,7 @@ def _rejected(seen: Observation) -> Cause:
     )
 
 
-def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> Cause:
+def _failed_with_reason(seen: Observation, code: str, what: str, rule: str, ref: str) -> Cause:
     return Cause(
         code=code,
         says=f"The pod {what}.",
@@ -106,8 +106,8 @@ def _would_restart(seen: Observation) -> bool:
 def _stopped(seen: Observation) -> Cause:
     return Cause(
         code="StoppedByKubelet",
-        says="The kubelet ended the pod, and every container exited with 0. The status does not say why: an eviction, "
-        "a preemption or a shutdown of the node.",
+        says="The kubelet ended the pod, and every container exited with 0. The status does not contain the cause: an "
+        "eviction, a preemption or a shutdown of the node.",
         rule="With restartPolicy Always the kubelet restarts containers that exit with 0, so such a pod never "
         "completes by itself. When the kubelet ends it, the phase follows from the exit codes, and the reason is lost. "
         "Succeeded is final.",

@@ -55,7 +55,7 @@ _REGISTRY_WORDS = {
 }
 
 
-def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
+def image_problem(seen: Observation, view: ContainerView) -> Cause | None:
     """The cause of a container that waits for its image, from its waiting reason, or from Events that are newer than
     the status."""
     reason = view.waiting_reason
@@ -103,7 +103,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
-        because = "the status does not say when the last pull failed; its Event does"
+        because = "the status does not contain the time of the last failed pull; its Event does"
     steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
@@ -111,10 +111,10 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
             "waits",
             f"the status may alternate with {lag}: it is one sync behind",
             view.name,
-            firm=False,
+            certain=False,
         )
     )
-    steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
+    steps.append(NextStep("started", "once a pull succeeds it starts", view.name, certain=False))
     absent = missing(seen, "pull")  # the kubelet continues without such a secret, and the registry rejects the request
     shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
@@ -197,10 +197,10 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
             view.name,
             window,
             "a failed sync is repeated after 10 s, with jitter of up to half of that",
-            firm=False,
+            certain=False,
             due="retry",
         ),
-        NextStep("started", "as soon as the image is found it starts", view.name, firm=False),
+        NextStep("started", "as soon as the image is found it starts", view.name, certain=False),
     )
 
 

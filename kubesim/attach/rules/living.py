@@ -142,9 +142,9 @@ def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodSt
                     f"when {current.name} ends with 0, {after}; with another code it is tried again by the restart "
                     "policy",
                     current.name,
-                    firm=False,
+                    certain=False,
                 ),
-                NextStep("started-up", "a sidecar counts as started", current.name, firm=False),
+                NextStep("started-up", "a sidecar counts as started", current.name, certain=False),
             ),
             remedies=(f"see what it does: kubectl logs -c {current.name}",),
             facts=(current.fact("state.running", "{}"), *seen.condition_facts(INITIALIZED)),
@@ -176,8 +176,8 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
     return Cause(
         code="Finishing",
         says=f"The pod's work is over: {'; '.join(ends) or 'no container will run'}{left}.",
-        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops what is left, waits for a relist to confirm "
-        "it, and only then writes the terminal phase.",
+        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops the remaining containers, waits for a relist "
+        "to confirm it, and only then writes the terminal phase.",
         ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
         steps=(
             NextStep(
@@ -187,8 +187,8 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
                 due="end" if ends_now else None,
                 because="one relist after the last container ended, about a second",
             ),
-            NextStep("exited", "sidecars end within the pod's grace", firm=False),
-            NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
+            NextStep("exited", "sidecars end within the pod's grace", certain=False),
+            NextStep("sandbox-lost", "the sandbox is stopped", certain=False),
         ),
         facts=tuple(
             view.fact("state.terminated.exitCode", end.exit_code)
@@ -229,10 +229,10 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
         ref="kubelet.go HandlePodRemoves; kubelet_pods.go HandlePodCleanups (mirror pods)",
         steps=(
             NextStep("finalizing", "the mirror's grace becomes 0"),
-            NextStep("exited", "its containers end within their grace", firm=False),
-            NextStep("sandbox-lost", "its sandbox is stopped", firm=False),
-            NextStep("sandbox-ready", "or, if only the sandbox was lost, the kubelet creates a new one", firm=False),
-            NextStep("removed", "the object is removed", firm=False),
+            NextStep("exited", "its containers end within their grace", certain=False),
+            NextStep("sandbox-lost", "its sandbox is stopped", certain=False),
+            NextStep("sandbox-ready", "or, if only the sandbox was lost, the kubelet creates a new one", certain=False),
+            NextStep("removed", "the object is removed", certain=False),
         ),
         remedies=("put the manifest back into the node's static pod directory",),
         facts=(Fact("metadata.annotations[kubernetes.io/config.mirror]", "set"),),
@@ -253,9 +253,9 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(
             NextStep("sandbox-ready", "a new sandbox is ready"),
-            NextStep("started", "the containers start in it", firm=False),
-            NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
-            NextStep("exited", "containers of the old sandbox end", firm=False),
+            NextStep("started", "the containers start in it", certain=False),
+            NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", certain=False),
+            NextStep("exited", "containers of the old sandbox end", certain=False),
         ),
         remedies=("if it happens repeatedly, check the runtime and the CNI plugins of the node",),
         facts=seen.condition_facts("PodReadyToStartContainers"),
@@ -267,7 +267,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
 
 def _running(seen: Observation, views: list[ContainerView]) -> Cause:
     regular = [view for view in views if view.kind in ("regular", "sidecar")]
-    steps = [NextStep("exited", "when a program ends the relist notices it within about a second", firm=False)]
+    steps = [NextStep("exited", "when a program ends the relist notices it within about a second", certain=False)]
     facts = list(seen.condition_facts(READY))
     for view in regular:
         probe, running = view.spec.liveness_probe, view.status.state.running
@@ -280,7 +280,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                     f"liveness probe ({arithmetic(probe)})",
                     view.name,
                     Window(failure_window(probe, started).earliest, None) if started is not None else None,
-                    firm=False,
+                    certain=False,
                 )
             )
         if view.spec.readiness_probe is not None:
@@ -290,7 +290,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                     f"{view.words} is not ready after {view.spec.readiness_probe.failure_threshold or 3} failures in "
                     "a row of its readiness probe",
                     view.name,
-                    firm=False,
+                    certain=False,
                 )
             )
         if runs_another_image(view):
@@ -300,20 +300,20 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                     "waits",
                     f"if the image of {view.words} was changed it is killed, and the new one is pulled",
                     view.name,
-                    firm=False,
+                    certain=False,
                 )
             )
     for view in views:
         if view.kind == "ephemeral" and newest_end(view) is None:
-            steps.append(NextStep("started", f"{view.words} starts together with the others", view.name, firm=False))
-            steps.append(NextStep("waits", f"{view.words} appears in the status", view.name, firm=False))
+            steps.append(NextStep("started", f"{view.words} starts together with the others", view.name, certain=False))
+            steps.append(NextStep("waits", f"{view.words} appears in the status", view.name, certain=False))
     detail = restart_detail(seen)
     mirror = " It mirrors a static pod: only its file on the node changes it." if is_mirror_pod(seen.pod) else ""
     return Cause(
         code="Running",
         says=_running_words(seen, detail) + mirror,
         rule=f"The kubelet syncs a pod without a trigger every {seen.periods.resync_words}. The next sync: "
-        f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
+        f"{'; '.join(next_actions(seen).why) or 'all containers match the spec'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),
         remedies=("only its programs, its node, or a change or deletion of the pod",),
@@ -353,9 +353,9 @@ def image_reference(image: str) -> str:
 
 
 _STOPS = (
-    NextStep("exited", "its containers end within the pod's grace period", firm=False),
-    NextStep("unready", "the pod is no longer ready", firm=False),
-    NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
+    NextStep("exited", "its containers end within the pod's grace period", certain=False),
+    NextStep("unready", "the pod is no longer ready", certain=False),
+    NextStep("sandbox-lost", "the sandbox is stopped", certain=False),
 )
 
 
@@ -382,7 +382,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
                     "the pod fails with DeadlineExceeded",
                     window=Window(due, None),
                     because="startTime plus activeDeadlineSeconds",
-                    firm=False,
+                    certain=False,
                 ),
                 *(_STOPS if over else ()),
             ),

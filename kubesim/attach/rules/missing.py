@@ -45,7 +45,7 @@ def missing_volume(seen: Observation) -> Cause | None:
             "A failed mount is retried after 0.5 s, and the wait doubles each time, up to 2m2s."
         ),
         ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
-        steps=(NextStep("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
+        steps=(NextStep("sandbox-ready", "the attempt after it was created succeeds", certain=False),),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),
         detail=missing_words(found),
@@ -66,8 +66,8 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
         "sync is repeated after 10 s, with jitter of up to half of that.",
         ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
         steps=(
-            NextStep("waits", "the status shows CreateContainerConfigError", view.name, firm=False),
-            NextStep("started", "the sync after it was created starts it", view.name, firm=False),
+            NextStep("waits", "the status shows CreateContainerConfigError", view.name, certain=False),
+            NextStep("started", "the sync after it was created starts it", view.name, certain=False),
         ),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),

@@ -12,7 +12,7 @@ from kubesim.attach.explain.statement import Cause, Fact, NextStep
 NODE_GONE = "NodeGone"
 
 
-def node_trouble(seen: Observation) -> Cause | None:
+def node_problem(seen: Observation) -> Cause | None:
     """The cause if the node has a problem, which takes precedence over all others."""
     name = seen.pod.spec.node_name
     if seen.node_gone:
@@ -22,7 +22,7 @@ def node_trouble(seen: Observation) -> Cause | None:
             rule="The pod garbage collector of the controller manager removes pods whose node does not exist. It "
             "checks every 20 s and waits 40 s before it acts. Until then the object stays as it is.",
             ref="pkg/controller/podgc gcOrphaned",
-            steps=(NextStep("removed", "the pod garbage collector removes it", firm=False),),
+            steps=(NextStep("removed", "the pod garbage collector removes it", certain=False),),
             remedies=(
                 "if the name is wrong, create the pod again with the right spec.nodeName, or let the scheduler set it",
                 "kubectl delete --force --grace-period=0, if nothing removes it",
@@ -43,10 +43,10 @@ def node_trouble(seen: Observation) -> Cause | None:
         if silent
         else "A node that reports NotReady still runs its pods, but cannot start pods without network or runtime.",
         ref="pkg/controller/nodelifecycle",
-        steps=(NextStep("acknowledged", "when the kubelet is back it continues where it was", firm=False),),
+        steps=(NextStep("acknowledged", "when the kubelet is back it continues where it was", certain=False),),
         remedies=(
-            "bring the node or its kubelet back",
-            "for a node that will not come back: delete the Node, or taint it node.kubernetes.io/out-of-service",
+            "repair the node or its kubelet",
+            "for a node that will not recover: delete the Node, or taint it node.kubernetes.io/out-of-service",
         ),
         facts=(Fact(f"node {name} status.conditions[Ready]", f"{ready.status} {ready.reason}".strip()),),
     )

@@ -34,7 +34,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
         code="StartupProbePending",
         container=view.name,
         says=f"{upper_first(view.words)} runs, but its startup probe has not succeeded yet; until then it does not "
-        f"count as started and no other probe of it runs.{_resting(seen, view, 'startup')}",
+        f"count as started and no other probe of it runs.{_not_probing(seen, view, 'startup')}",
         rule=f"The startup probe ({arithmetic(probe)}) must succeed once; {probe.failure_threshold or 3} failures in "
         f"a row and the container {restarts}. Sidecars let the next init container begin only when they have started.",
         ref=REF,
@@ -45,7 +45,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
                 view.name,
                 Window(success_earliest(probe, started_at) if started_at is not None else None, None),
                 "not before the initial delay",
-                firm=False,
+                certain=False,
                 due="startup",
             ),
             NextStep(
@@ -54,9 +54,9 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
                 view.name,
                 window,
                 "failureThreshold times the period after the first probe",
-                firm=False,
+                certain=False,
             ),
-            NextStep("exited", "its program may end before", view.name, firm=False),
+            NextStep("exited", "its program may end before", view.name, certain=False),
         ),
         remedies=(
             ("see what the probe gets (Events Unhealthy); give it more time with failureThreshold or periodSeconds"),
@@ -101,7 +101,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
         code="ReadinessProbeFailing",
         container=view.name,
         says=f"{upper_first(view.words)} runs, but is not ready: its readiness probe has not succeeded "
-        f"{times}.{_resting(seen, view, 'readiness')}",
+        f"{times}.{_not_probing(seen, view, 'readiness')}",
         rule=f"A container with a readiness probe ({arithmetic(probe)}) begins as not ready, becomes ready after "
         f"{_in_a_row(probe.success_threshold or 1, 'success', 'successes')} and not ready again after "
         f"{_in_a_row(probe.failure_threshold or 3, 'failure', 'failures')}. While it is not ready every sync of "
@@ -114,10 +114,10 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
                 view.name,
                 Window(earliest, None),
                 f"probes come every {period(probe) // SECOND} s, the first after {probe.initial_delay_seconds} s",
-                firm=False,
+                certain=False,
                 due="readiness",
             ),
-            NextStep("exited", "its program may end before", view.name, firm=False),
+            NextStep("exited", "its program may end before", view.name, certain=False),
         ),
         remedies=("see what the probe gets (Events Unhealthy): the program, the port or the path may be wrong",),
         facts=(
@@ -150,7 +150,7 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         ref="status/generate.go GeneratePodReadyCondition",
         steps=(
             NextStep(
-                "ready", "when the condition becomes True, the kubelet writes Ready immediately", firm=not missing
+                "ready", "when the condition becomes True, the kubelet writes Ready immediately", certain=not missing
             ),
         ),
         remedies=tuple(f"the controller that owns condition {name} has to set it to True" for name, _ in missing),
@@ -176,7 +176,7 @@ def arithmetic(probe: Probe) -> str:
     )
 
 
-def _resting(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
+def _not_probing(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
     """A note if the probe worker, by its own rule, is not probing at this time."""
     subject = WorkerSubject.of(seen.pod, view.spec, kind)
     turn = before_probe(subject, ProbeWorkerState(), seen.pod.status, seen.now, 0, seen.gates)

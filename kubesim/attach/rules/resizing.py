@@ -34,7 +34,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                     NextStep(
                         "resizing",
                         "when it fits it is allocated and PodResizeInProgress appears",
-                        firm=False,
+                        certain=False,
                         because="on a release of resources, or within 3 minutes" if not impossible else "",
                     ),
                 ),
@@ -59,7 +59,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                     NextStep(
                         "resized",
                         "PodResizeInProgress is removed, and the Event ResizeCompleted is emitted",
-                        firm=not failed,
+                        certain=not failed,
                         window=None if failed else Window(seen.now, None),
                     ),
                 ),
@@ -85,8 +85,8 @@ def resize_not_seen(seen: Observation) -> Cause | None:
         ref="status/status_manager.go (observedGeneration)",
         steps=(
             NextStep("acknowledged", "the kubelet writes observedGeneration", because="immediately on a healthy node"),
-            NextStep("resizing", "a change of resources is admitted as a resize", firm=False),
-            NextStep("exited", "a new image makes the container restart", firm=False),
+            NextStep("resizing", "a change of resources is admitted as a resize", certain=False),
+            NextStep("exited", "a new image makes the container restart", certain=False),
         ),
         facts=(
             Fact("metadata.generation", str(meta.generation)),

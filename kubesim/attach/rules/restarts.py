@@ -13,7 +13,7 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.explain.observation import ContainerView, Observation, event_count, event_fact, event_time, moment
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
-from kubesim.attach.rules.crashes import OOM_KILLED, end_detail, forgiveness, how_it_ended
+from kubesim.attach.rules.crashes import OOM_KILLED, back_off_reset, end_detail, how_it_ended
 from kubesim.golang.text import duration
 
 _STOPPED = (0, 137, 143)  # exit codes after a stop signal: handled, SIGKILL, SIGTERM
@@ -29,7 +29,7 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
     killing = _killed_for(seen, view)
     how = "" if ended is None else f" The last attempt{_when(seen, ended.finished_at)} {_how(ended, killing)}"
     why = "" if killing is None else f", because {_kill_words(seen, view, killing)}"
-    forgiven = forgiveness(seen, view)
+    reset_at = back_off_reset(seen, view)
     return Cause(
         code="Restarted",
         container=view.name,
@@ -38,10 +38,10 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
         rule="A container that ends, or fails its liveness or startup probe, is started again by the restart policy. "
         "The count stays for as long as the pod exists; the back-off is reset when an attempt runs for 10 minutes.",
         ref="kuberuntime_manager.go computePodActions, doBackOff",
-        steps=(NextStep("exited", "if the cause persists, it ends again", view.name, firm=False),),
+        steps=(NextStep("exited", "if the cause persists, it ends again", view.name, certain=False),),
         remedies=(_remedy(view, killing),),
         facts=(
-            forgiven or view.fact("restartCount", status.restart_count),
+            reset_at or view.fact("restartCount", status.restart_count),
             *_end_facts(view),
             *(event_fact(event) for event in _events(seen, view, killing)),
         ),
@@ -68,9 +68,9 @@ def being_killed(seen: Observation, view: ContainerView) -> Cause | None:
         "decides when.",
         ref="kuberuntime_manager.go computePodActions, doBackOff",
         steps=(
-            NextStep("exited", f"{view.words} ends within its grace period", view.name, firm=False),
-            NextStep("started", f"{view.words} is started again", view.name, firm=False),
-            NextStep("container-unready", "until then it is not ready", view.name, firm=False),
+            NextStep("exited", f"{view.words} ends within its grace period", view.name, certain=False),
+            NextStep("started", f"{view.words} is started again", view.name, certain=False),
+            NextStep("container-unready", "until then it is not ready", view.name, certain=False),
         ),
         remedies=(_remedy(view, event),),
         facts=tuple(event_fact(one) for one in _events(seen, view, event)),

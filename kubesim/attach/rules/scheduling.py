@@ -22,7 +22,7 @@ def unscheduled(seen: Observation) -> Cause:
             says=f"The scheduler skips this pod: it has scheduling gates ({', '.join(gates)}).",
             rule="A pod with spec.schedulingGates is not scheduled until all of them were removed.",
             ref="pkg/scheduler/framework/plugins/schedulinggates",
-            steps=(NextStep("scheduled", "when all gates are removed the scheduler looks for a node", firm=False),),
+            steps=(NextStep("scheduled", "when all gates are removed the scheduler looks for a node", certain=False),),
             remedies=tuple(f"the controller that set gate {gate} has to remove it" for gate in gates),
             facts=(*facts, Fact("spec.schedulingGates", ", ".join(gates))),
         )
@@ -35,8 +35,8 @@ def unscheduled(seen: Observation) -> Cause:
             "help, at least every 5 minutes. No kubelet knows the pod yet.",
             ref="pkg/scheduler/schedule_one.go handleSchedulingFailure",
             steps=(
-                NextStep("scheduled", "when a node fits it is bound", firm=False),
-                NextStep("unschedulable", "the scheduler may report other causes", firm=False),
+                NextStep("scheduled", "when a node fits it is bound", certain=False),
+                NextStep("unschedulable", "the scheduler may report other causes", certain=False),
             ),
             remedies=("make room, add a node, or request less: the message names what is missing",),
             facts=(*facts, *((event_fact(event),) if event is not None else ())),
@@ -48,7 +48,7 @@ def unscheduled(seen: Observation) -> Cause:
         ref="pkg/scheduler/schedule_one.go",
         steps=(
             NextStep("scheduled", "the scheduler binds it to a node"),
-            NextStep("unschedulable", "the scheduler reports that no node fits", firm=False),
+            NextStep("unschedulable", "the scheduler reports that no node fits", certain=False),
         ),
         remedies=(f"check that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
         facts=tuple(facts),

@@ -20,7 +20,7 @@ from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
 from kubesim.attach.explain.timing import mount_window, retry_window
 from kubesim.attach.rules.images import REASONS as IMAGE_REASONS
-from kubesim.attach.rules.images import image_trouble
+from kubesim.attach.rules.images import image_problem
 from kubesim.attach.rules.missing import (
     missing,
     missing_environment,
@@ -151,10 +151,10 @@ def _volumes(seen: Observation) -> Cause | None:
                 because="the wait after each failure doubles"
                 if retried
                 else "a failed sync is repeated after 10 to 15 s",
-                firm=False,
+                certain=False,
                 due="mount" if retried else None,
             ),
-            NextStep("sandbox-ready", "once the mount succeeds the sandbox is created", window=window, firm=False),
+            NextStep("sandbox-ready", "once the mount succeeds the sandbox is created", window=window, certain=False),
         ),
         remedies=(
             *(missing_remedies(absent) or (_volume_remedy(event.message),)),
@@ -211,9 +211,9 @@ def _network(seen: Observation) -> Cause | None:
                 "the sandbox is tried again",
                 window=window,
                 because="a failed sync is repeated after 10 s, with jitter of up to half of that",
-                firm=False,
+                certain=False,
             ),
-            NextStep("sandbox-ready", f"once it succeeds {_sandbox_words(seen)}", firm=False),
+            NextStep("sandbox-ready", f"once it succeeds {_sandbox_words(seen)}", certain=False),
         ),
         remedies=remedies,
         facts=(event_fact(event), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
@@ -230,7 +230,7 @@ def _cni_remedy(message: str) -> str:
         return "a CNI plugin binary is missing on the node (bin directory of the runtime)"
     if "name is reserved" in said or "already exists" in said:
         return "an earlier sandbox of this pod still holds the name: the runtime has to clean it up"
-    return "read the message: a CNI plugin or the runtime on the node failed; their logs say more"
+    return "read the message: a CNI plugin or the runtime on the node failed; see their logs"
 
 
 def _is_over(seen: Observation, said_at: int) -> bool:
@@ -246,10 +246,10 @@ def cannot_start(seen: Observation, view: ContainerView) -> Cause | None:
     if reason in START_ERRORS:
         return _start_error(seen, view, reason)
     if reason in IMAGE_REASONS:
-        return image_trouble(seen, view)
+        return image_problem(seen, view)
     if reason == RESTARTING_ALL_CONTAINERS:
         return _restarting_all(view)
-    early = image_trouble(seen, view) or _start_error_in_events(seen, view) or missing_environment(seen, view)
+    early = image_problem(seen, view) or _start_error_in_events(seen, view) or missing_environment(seen, view)
     if early is not None:
         return early
     if reason in ("", CONTAINER_CREATING, POD_INITIALIZING):
@@ -282,9 +282,9 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
                 view.name,
                 window,
                 "10 to 15 s after the last try",
-                firm=False,
+                certain=False,
             ),
-            NextStep("waits", "otherwise the reason stays or changes", view.name, firm=False),
+            NextStep("waits", "otherwise the reason stays or changes", view.name, certain=False),
         ),
         remedies=missing_remedies(absent) or (remedy,),
         facts=(*facts, *missing_facts(absent)),
@@ -307,7 +307,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
         ref="kubelet.go SyncPod (reason cache)",
         steps=(
             NextStep("waits", "the next sync shows the reason in the status", view.name),
-            NextStep("started", "and tries again", view.name, firm=False),
+            NextStep("started", "and tries again", view.name, certain=False),
         ),
         facts=(event_fact(event),),
         detail=named_object(said),
@@ -336,11 +336,11 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
         "hook. The status changes when the container runs, or when the next sync reports why it does not.",
         ref="kuberuntime_manager.go SyncPod; kuberuntime_container.go startContainer",
         steps=(
+            NextStep("started", f"{view.words} runs", view.name, because="the time of pull, create, start and hook"),
             NextStep(
-                "started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"
+                "exited", "a container that ends immediately may be shown as terminated", view.name, certain=False
             ),
-            NextStep("exited", "a container that ends immediately may be shown as terminated", view.name, firm=False),
-            NextStep("waits", "if it does not start, the reason is shown", view.name, firm=False),
+            NextStep("waits", "if it does not start, the reason is shown", view.name, certain=False),
         ),
         remedies=("if it lasts, the image is large or the registry is slow: see the Events Pulling and Pulled",),
         facts=tuple(facts),
@@ -372,8 +372,8 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
         "that wrote it defines its meaning. A failed sync is repeated every 10 to 15 s.",
         ref="container/sync_result.go",
         steps=(
-            NextStep("started", "it starts when the cause is fixed", view.name, firm=False),
-            NextStep("waits", "or the reason changes", view.name, firm=False),
+            NextStep("started", "it starts when the cause is fixed", view.name, certain=False),
+            NextStep("waits", "or the reason changes", view.name, certain=False),
         ),
         facts=(view.fact("state.waiting.reason", reason),)
         + ((view.fact("state.waiting.message", message[:400]),) if message else ()),
@@ -400,7 +400,7 @@ def arriving(seen: Observation) -> Cause:
                 because="within a second on a healthy node",
                 due="accept",
             ),
-            NextStep("rejected", "the kubelet rejects it, with phase Failed and the reason", firm=False),
+            NextStep("rejected", "the kubelet rejects it, with phase Failed and the reason", certain=False),
         ),
         remedies=("if it lasts longer than a few seconds, the kubelet does not run or cannot reach the API server",),
         facts=tuple(facts),

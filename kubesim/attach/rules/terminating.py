@@ -13,21 +13,21 @@ from kubesim.attach.explain.observation import Observation, event_fact, event_ti
 from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, listed
 from kubesim.attach.explain.timing import kill_deadline
-from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
-from kubesim.attach.rules.node import node_trouble
+from kubesim.attach.explain.tolerances import DURATIONS, RELIST, TRUNCATION
+from kubesim.attach.rules.node import node_problem
 
 FINALIZERS = "Finalizers"
-LATE = DOING["kill"] + RELIST  # after the due time: then something blocks the deletion
+LATE = DURATIONS["kill"] + RELIST  # after the due time: then something blocks the deletion
 
 
 def terminating(seen: Observation) -> tuple[Cause, ...]:
     """The cause for a pod that has a deletionTimestamp."""
     meta = seen.pod.metadata
-    trouble = node_trouble(seen)
+    problem = node_problem(seen)
     if is_mirror_pod(seen.pod):
         causes: tuple[Cause, ...] = (_mirror(seen),)
     elif meta.deletion_grace_period_seconds == 0 or not seen.pod.spec.node_name:
-        causes = (_finalizers(seen) if meta.finalizers else _going(seen),)
+        causes = (_finalizers(seen) if meta.finalizers else _removing(seen),)
     elif seen.pod.status.phase in TERMINAL_PHASES:
         causes = (_cleaning_up(seen),)
     elif seen.pod.status.start_time is None:
@@ -38,7 +38,7 @@ def terminating(seen: Observation) -> tuple[Cause, ...]:
         causes = (_not_acknowledged(seen),)
     if meta.finalizers and meta.deletion_grace_period_seconds != 0:
         causes = (*causes, _finalizers(seen))
-    return (trouble, *causes) if trouble is not None else causes
+    return (problem, *causes) if problem is not None else causes
 
 
 def _deletion_facts(seen: Observation) -> tuple[Fact, ...]:
@@ -72,11 +72,11 @@ def _not_acknowledged(seen: Observation) -> Cause:
                 because="immediately on a healthy node",
                 due=None if busy else "acknowledge",
             ),
-            NextStep("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
-            NextStep("sandbox-ready", "a sync in progress continues", firm=False),
-            NextStep("started", "a container that was about to start still does", firm=False),
-            NextStep("exited", "containers end", firm=False),
-            NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
+            NextStep("ended", "containers end by themselves on SIGTERM, or are killed after the grace", certain=False),
+            NextStep("sandbox-ready", "a sync in progress continues", certain=False),
+            NextStep("started", "a container that was about to start still does", certain=False),
+            NextStep("exited", "containers end", certain=False),
+            NextStep("sandbox-lost", "the sandbox is stopped", certain=False),
         ),
         remedies=("nothing, if it was just deleted; if it lasts, the kubelet of the node does not answer",),
         facts=(
@@ -97,8 +97,8 @@ def _never_seen(seen: Observation) -> Cause:
         ref="pod_workers.go UpdatePod",
         steps=(
             NextStep("accepted", "the kubelet writes a first status"),
-            NextStep("ended", "or a last one immediately", firm=False),
-            NextStep("removed", "and the object is removed", firm=False),
+            NextStep("ended", "or a last one immediately", certain=False),
+            NextStep("removed", "and the object is removed", certain=False),
         ),
         remedies=("if it lasts, the kubelet of the node is down: the object stays until it is back",),
         facts=_deletion_facts(seen),
@@ -167,8 +167,8 @@ def _stopping(seen: Observation) -> Cause:
                 because=f"the grace of {grace} s counts from the kill, not from the deletion",
                 due="kill",
             ),
-            NextStep("exited", "single containers may end before", firm=False),
-            NextStep("sandbox-lost", "the sandbox is stopped with them", firm=False),
+            NextStep("exited", "single containers may end before", certain=False),
+            NextStep("sandbox-lost", "the sandbox is stopped with them", certain=False),
         ),
         remedies=(
             "a program that ends on SIGTERM ends the wait",
@@ -188,14 +188,15 @@ def _stopping(seen: Observation) -> Cause:
 
 
 def _nothing_runs(seen: Observation) -> Cause:
-    stands = has_sandbox(seen)
+    sandbox_exists = has_sandbox(seen)
     busy = any(view.status.state.waiting is not None for view in seen.containers())
     failing = seen.newest_event("FailedKillPod")
     says = "The pod is being deleted and none of its containers runs: "
     if failing is not None:
         says += f"its sandbox could not be stopped: {failing.message}"
     else:
-        says += "its sandbox is stopped, then the last status is written." if stands else "the last status is written."
+        says += "its sandbox is stopped, then " if sandbox_exists else ""
+        says += "the last status is written."
     return Cause(
         code="FailedKillPod" if failing is not None else "Stopping",
         says=says,
@@ -203,7 +204,7 @@ def _nothing_runs(seen: Observation) -> Cause:
         "and the kubelet writes a terminal phase. A container that never ran is shown as ContainerStatusUnknown.",
         ref="kubelet.go SyncTerminatingPod, SyncTerminatedPod",
         steps=(
-            NextStep("sandbox-lost", "PodReadyToStartContainers becomes False", firm=stands),
+            NextStep("sandbox-lost", "PodReadyToStartContainers becomes False", certain=sandbox_exists),
             NextStep(
                 "ended",
                 "the phase becomes Failed or Succeeded",
@@ -211,8 +212,8 @@ def _nothing_runs(seen: Observation) -> Cause:
                 because="with the next relist, about a second",
                 due=None if busy else "end",
             ),
-            NextStep("sandbox-ready", "a sync in progress may still create the sandbox", firm=False),
-            NextStep("started", "and start the containers it was about to start", firm=False),
+            NextStep("sandbox-ready", "a sync in progress may still create the sandbox", certain=False),
+            NextStep("started", "and start the containers it was about to start", certain=False),
         ),
         remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is down",),
         facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
@@ -242,7 +243,7 @@ def _cleaning_up(seen: Observation) -> Cause:
                 because="soon, when the volumes are unmounted and the cgroup is removed",
                 due=None if volumes else "clean-up",
             ),
-            NextStep("removed", "and it is removed", firm=False),
+            NextStep("removed", "and it is removed", certain=False),
         ),
         remedies=(
             "see on the node what still holds the volumes; the kubelet's log names them",
@@ -268,13 +269,13 @@ def _finalizers(seen: Observation) -> Cause:
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",
-        steps=(NextStep("removed", "when the last finalizer is removed the object is removed", firm=False),),
+        steps=(NextStep("removed", "when the last finalizer is removed the object is removed", certain=False),),
         remedies=tuple(f"the controller behind {name} has to finish; check that it runs" for name in finalizers),
         facts=(*_deletion_facts(seen), Fact("metadata.finalizers", ", ".join(finalizers))),
     )
 
 
-def _going(seen: Observation) -> Cause:
+def _removing(seen: Observation) -> Cause:
     return Cause(
         code="Removing",
         says="Nothing blocks the deletion: the API server removes the object.",
@@ -293,7 +294,7 @@ def _going(seen: Observation) -> Cause:
 def _mirror(seen: Observation) -> Cause:
     return Cause(
         code="MirrorPod",
-        says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
+        says="The pod mirrors a static pod of its node, and a client deletes the mirror: that stops nothing. The "
         "kubelet removes it and creates a new one while the file exists.",
         rule="Only the file or URL on the node controls a static pod. A mirror that is being deleted or "
         "differs from the file is deleted with grace 0 and created again by the next sync.",
@@ -302,9 +303,9 @@ def _mirror(seen: Observation) -> Cause:
             NextStep(
                 "finalizing",
                 "the kubelet deletes the mirror with grace 0",
-                firm=seen.pod.metadata.deletion_grace_period_seconds != 0,
+                certain=seen.pod.metadata.deletion_grace_period_seconds != 0,
             ),
-            NextStep("removed", "the object is removed", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
+            NextStep("removed", "the object is removed", certain=seen.pod.metadata.deletion_grace_period_seconds == 0),
         ),
         remedies=("to stop the pod remove its manifest from the node's static pod directory",),
         facts=_deletion_facts(seen),

@@ -26,7 +26,7 @@ from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
-from kubesim.attach.watch.restart_signs import Doubts
+from kubesim.attach.watch.restart_signs import PendingFindings
 from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
@@ -90,9 +90,9 @@ class NodeFollower:
         self._lease_listed_at: int | None = None
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
-        self._looks = self._make_looks() if with_references else None
+        self._reference_polls = self._make_reference_polls() if with_references else None
         self._listed: set[str] = set()
-        self._trouble = False
+        self._is_disconnected = False
         self._reported: set[str] = set()  # errors since the last success
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
@@ -103,11 +103,11 @@ class NodeFollower:
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller). Two
         # renewals measure its clock; a kubelet that is later than that has lost its API server.
         self._measuring = periods.lease_renewal * 21 // 10
-        self._doubts = Doubts()
+        self._pending_findings = PendingFindings()
         self._kept_skew = 0  # the skew of the times in the shadow
         self._reached = -NEVER  # an upper bound of how far the node's clock is behind ours, from the times in statuses
 
-    def _make_looks(self) -> ReferencePolls:
+    def _make_reference_polls(self) -> ReferencePolls:
         shadow, problem = self.shadow, self._viewer.problem
         return ReferencePolls(
             self._clock, self._transport, shadow.followed, shadow.objects, self._object_changed, problem
@@ -130,8 +130,8 @@ class NodeFollower:
         self._follow(tasks, chance, watched, _OfLease(self))
         self._follow(tasks, chance, pods_of_node(self.node_name), _OfPods(self))
         tasks.start("clock of the shadow", self._tick())
-        if self._looks is not None:
-            tasks.start("looks at references", self._looks.run())
+        if self._reference_polls is not None:
+            tasks.start("looks at references", self._reference_polls.run())
 
     def _follow(
         self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: CollectionListener[ApiT]
@@ -157,7 +157,7 @@ class NodeFollower:
                 if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
                     self.shadow.missed(pod.metadata.uid)
             self._diverged(self.shadow.tick(self.now()))
-            self._tell(self._doubts.due(self.now()))
+            self._publish(self._pending_findings.due(self.now()))
 
     async def _is_as_seen(self, pod: Pod) -> bool:
         """Whether the server has nothing newer of a pod: a stalled watch is not a divergence of the kubelet."""
@@ -172,7 +172,7 @@ class NodeFollower:
         return isinstance(there, dict) and there.get("resourceVersion") == meta.resource_version
 
     def _cut_off(self, text: str) -> None:
-        self._trouble = True
+        self._is_disconnected = True
         self._problem(text)
 
     def _problem(self, text: str) -> None:
@@ -223,13 +223,13 @@ class NodeFollower:
         return self._listed.issuperset(kinds)
 
     @property
-    def looked(self) -> bool:
+    def references_checked(self) -> bool:
         """Whether every object that waiting pods refer to was looked up."""
-        return self._looks is None or self._looks.complete
+        return self._reference_polls is None or self._reference_polls.complete
 
     @property
     def connected(self) -> bool:
-        return not self._trouble and self.has_listed("Pod")
+        return not self._is_disconnected and self.has_listed("Pod")
 
     # -- observations -------------------------------------------------------------------------------------------
 
@@ -241,14 +241,14 @@ class NodeFollower:
     def received(self) -> None:
         """Note that data was received: after a connection problem, the next data may be late."""
         now = self._clock.now()
-        if self._trouble:
-            self._trouble = False
+        if self._is_disconnected:
+            self._is_disconnected = False
             self._reported.clear()
             self._caught_up_at = now + CATCHING_UP
         if now < self._caught_up_at:
             self.shadow.missed()
 
-    def saw_pod(self, pod: Pod) -> None:
+    def pod_received(self, pod: Pod) -> None:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
         # A delayed lease watch looks like a clock that is behind.
@@ -258,13 +258,13 @@ class NodeFollower:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
                 self._unclaimed.remove(event)
-                self.saw_event(event, history=True)
+                self.event_received(event, history=True)
 
-    def lost_pod(self, pod: Pod) -> None:
+    def pod_removed(self, pod: Pod) -> None:
         self.observations += 1
         self._report(self.shadow.observe_removal(pod, self.now()))
 
-    def saw_event(self, event: Event, *, history: bool = False) -> None:
+    def event_received(self, event: Event, *, history: bool = False) -> None:
         self.observations += 1
         if not self.shadow.knows(event):
             # The watches are independent: an Event may arrive before its pod.
@@ -273,18 +273,18 @@ class NodeFollower:
             return
         self._report(self.shadow.observe_event(event, self.now(), history=history))
 
-    def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
+    def lease_received(self, lease: NodeLease, *, listed: bool = False) -> None:
         spec = lease.spec or {}
         text = spec.get("renewTime")
         if not text:
             return
         # A kubelet renews after a quarter of the duration or later; a tenth of it allows for clock errors.
-        rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
+        shortest_interval = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
         # If two Events were received as far apart as they were written, neither was delayed; one from a list may be
         # old.
         if self._renewed_at is not None and renewed > self._renewed_at:
-            if renewed - self._renewed_at < rhythm:
+            if renewed - self._renewed_at < shortest_interval:
                 self.shadow.kubelet_started(renewed)  # outside the usual interval: a new kubelet renews immediately
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND and not listed:
@@ -302,27 +302,27 @@ class NodeFollower:
         self._viewer.reported(report)
         self._diverged(report.divergences)
 
-    def saw_node(self, node: Node | None) -> None:
+    def node_received(self, node: Node | None) -> None:
         self.shadow.observe_node(node)
-        self._doubts.saw_node(node)
+        self._pending_findings.node_received(node)
 
     def settle(self) -> None:
         """Pass on the findings that were held back: nothing more is received."""
-        self._tell(self._doubts.due())
+        self._publish(self._pending_findings.due())
 
     def _diverged(self, found: Iterable[Divergence]) -> None:
-        self._doubts.explained(self.shadow.kubelet_since)
+        self._pending_findings.explained(self.shadow.kubelet_since)
         for divergence in found:
             if not divergence.of_memory:
-                self._tell([divergence])
+                self._publish([divergence])
                 continue
-            self._doubts.hold(divergence)
-            restarted = self._doubts.restart()
+            self._pending_findings.hold(divergence)
+            restarted = self._pending_findings.restart()
             if restarted is not None:
                 self.shadow.kubelet_started(restarted)
-                self._doubts.explained(restarted)
+                self._pending_findings.explained(restarted)
 
-    def _tell(self, found: Iterable[Divergence]) -> None:
+    def _publish(self, found: Iterable[Divergence]) -> None:
         for divergence in found:
             self.divergence_count += 1
             self.divergences.append(divergence)
@@ -348,18 +348,18 @@ class _OfPods(_Reported):
         found = list(objects)
         there = {pod.metadata.uid for pod in found}
         for gone in [tracked.pod for uid, tracked in agent.shadow.pods.items() if uid not in there]:
-            agent.lost_pod(gone)
+            agent.pod_removed(gone)
         for pod in found:
-            agent.saw_pod(pod)
+            agent.pod_received(pod)
         agent.listed("Pod")
 
     def changed(self, obj: Pod) -> None:
         self.agent.received()
-        self.agent.saw_pod(obj)
+        self.agent.pod_received(obj)
 
     def removed(self, obj: Pod) -> None:
         self.agent.received()
-        self.agent.lost_pod(obj)
+        self.agent.pod_removed(obj)
 
 
 class _OfEvents(_Reported):
@@ -377,11 +377,11 @@ class _OfEvents(_Reported):
         self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
             if now - event_time(event) < OLD_EVENT:
-                self.agent.saw_event(event, history=True)
+                self.agent.event_received(event, history=True)
         self.agent.listed("Event" + self._what)
 
     def changed(self, obj: Event) -> None:
-        self.agent.saw_event(obj)
+        self.agent.event_received(obj)
 
     def removed(self, obj: Event) -> None:
         """Ignore the removal: Events expire, but remain true."""
@@ -389,24 +389,24 @@ class _OfEvents(_Reported):
 
 class _OfNode(_Reported):
     def replaced(self, objects: Iterable[Node]) -> None:
-        self.agent.saw_node(next(iter(objects), None))
+        self.agent.node_received(next(iter(objects), None))
         self.agent.listed("Node")
 
     def changed(self, obj: Node) -> None:
-        self.agent.saw_node(obj)
+        self.agent.node_received(obj)
 
     def removed(self, obj: Node) -> None:
-        self.agent.saw_node(None)
+        self.agent.node_received(None)
 
 
 class _OfLease(_Reported):
     def replaced(self, objects: Iterable[NodeLease]) -> None:
         for lease in objects:
-            self.agent.saw_lease(lease, listed=True)
+            self.agent.lease_received(lease, listed=True)
         self.agent.listed("Lease")
 
     def changed(self, obj: NodeLease) -> None:
-        self.agent.saw_lease(obj)
+        self.agent.lease_received(obj)
 
     def removed(self, obj: NodeLease) -> None:
         """Remove the lease with its node."""

@@ -18,16 +18,16 @@ from kubesim.attach.explain.observation import moment
 from kubesim.attach.explain.tolerances import WORK
 from kubesim.attach.shadow.divergence import Divergence
 
-HELD = WORK  # a kubelet reports its start before it syncs its pods; the watches are independent
+HOLD_TIME = WORK  # a kubelet reports its start before it syncs its pods; the watches are independent
 REPORTS = 240 * SECOND  # nodeStatusReportFrequency is 5 min; jitter may subtract a part
 REPORTS_AFTER_CHANGE = 140 * SECOND  # after a changed status, calculateDelay subtracts up to half of the 5 min
 
 
-class Doubts:
+class PendingFindings:
     """The findings of one node that are held back. Times are the node's."""
 
     def __init__(self) -> None:
-        self._held: list[Divergence] = []
+        self._pending: list[Divergence] = []
         self._node: Node | None = None
         self._changed = True  # whether the last report of the node had changes; True before the first
         self._was_short = False  # whether the last report without changes was early
@@ -35,9 +35,9 @@ class Doubts:
         self._kubelet_since = 0
 
     def hold(self, found: Divergence) -> None:
-        self._held.append(found)
+        self._pending.append(found)
 
-    def saw_node(self, node: Node | None) -> None:
+    def node_received(self, node: Node | None) -> None:
         """Note a report of the Node. An unchanged status before its time comes from a kubelet that has just started. If
         every such status is early, the node has another interval. A changed status proves nothing."""
         before, self._node = self._node, node
@@ -53,22 +53,22 @@ class Doubts:
 
     def restart(self) -> int | None:
         """The time since which the kubelet must be a new one, if the held findings prove it."""
-        first = min((one.at for one in self._held), default=0)
-        together = {one.uid for one in self._held if one.at - first <= HELD}
-        signed = self._out_of_turn is not None and abs(first - self._out_of_turn) <= HELD
-        return first if self._held and (len(together) > 1 or signed) else None
+        first = min((one.at for one in self._pending), default=0)
+        together = {one.uid for one in self._pending if one.at - first <= HOLD_TIME}
+        signed = self._out_of_turn is not None and abs(first - self._out_of_turn) <= HOLD_TIME
+        return first if self._pending and (len(together) > 1 or signed) else None
 
     def explained(self, kubelet_since: int) -> None:
         """Drop the findings that a restart explains, if it is new."""
         if kubelet_since > self._kubelet_since:
             self._kubelet_since = kubelet_since
-            self._held = [one for one in self._held if one.at < kubelet_since]
+            self._pending = [one for one in self._pending if one.at < kubelet_since]
 
     def due(self, now: int | None = None) -> list[Divergence]:
         """The divergences that no sign has explained in time; without a time, all pending ones."""
-        ripe = [one for one in self._held if now is None or now - one.at > HELD]
-        self._held = [one for one in self._held if one not in ripe]
-        return ripe
+        expired = [one for one in self._pending if now is None or now - one.at > HOLD_TIME]
+        self._pending = [one for one in self._pending if one not in expired]
+        return expired
 
 
 def _heartbeat(status: NodeStatus) -> int | None:

@@ -127,7 +127,7 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
 
 def _row(pod: Pod, statement: Statement, now: int) -> tuple[str, str, str, str, str]:
     cause = statement.causes[0]
-    timed = next((step for step in statement.steps if step.window is not None and step.firm), None)
+    timed = next((step for step in statement.steps if step.window is not None and step.certain), None)
     first = timed or next(iter(cause.steps), None)
     when = window_text(first.window, now) if first is not None else ""
     following = "" if first is None else f"{when + ': ' if when else ''}{first.what}"

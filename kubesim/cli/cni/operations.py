@@ -93,7 +93,7 @@ def operation(args: argparse.Namespace) -> int:
         reported["error"] += permission_hint(error, os.geteuid())
     elif not error and args.cni_command in _SUMMARIES:
         reported["summary"] = _SUMMARIES[args.cni_command](network, session.executions)
-    _tell(args, reported | ({"differences": differing} if differing else {}))
+    _report(args, reported | ({"differences": differing} if differing else {}))
     return 1 if error or differing else 0
 
 
@@ -248,7 +248,7 @@ def _differing(session: CniSession) -> list[str]:
     return [*session.replay.differences, *(f"{name}: not asked for" for name in session.replay.not_asked())]
 
 
-def _tell(args: argparse.Namespace, reported: dict[str, Any]) -> None:
+def _report(args: argparse.Namespace, reported: dict[str, Any]) -> None:
     if args.output == "json":
         print(printable_json(reported))
         return

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from kubesim.cli.output.terminal import say
-from kubesim.cni.conf.explain import FileFate, explain_conf_dir
+from kubesim.cni.conf.explain import FileState, explain_conf_dir
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.info import config_dump, crictl_info, status_problem
@@ -49,41 +49,41 @@ def conf(args: argparse.Namespace) -> int:
     """List configurations; returns 1 if none would be loaded, or one is invalid."""
     if args.profile != "v1.36":
         return _print_older_choice(args)
-    fates = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)
+    states = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)
     if args.output == "json":
-        print(printable_json([_file_json(fate) for fate in fates]))
+        print(printable_json([_file_json(state) for state in states]))
     else:
-        for fate in fates:
-            say(*_file_lines(fate))
-        if not any(fate.fate == "loaded" for fate in fates):
+        for state in states:
+            say(*_file_lines(state))
+        if not any(state.state == "loaded" for state in states):
             print(f"nothing would be loaded from {args.conf_dir}")
-    loaded = any(fate.fate == "loaded" for fate in fates)
-    return 0 if loaded and not any(fate.fate == "bad" or fate.missing for fate in fates) else 1
+    loaded = any(state.state == "loaded" for state in states)
+    return 0 if loaded and not any(state.state == "bad" or state.missing for state in states) else 1
 
 
-def _file_lines(fate: FileFate) -> list[str]:
-    lines = [f"{fate.name}: {fate.fate}" + (f": {fate.why}" if fate.why else "")]
-    if fate.network is not None:
-        network = fate.network
+def _file_lines(state: FileState) -> list[str]:
+    lines = [f"{state.name}: {state.state}" + (f": {state.why}" if state.why else "")]
+    if state.network is not None:
+        network = state.network
         version = network.cni_version or "none, so 0.1.0"
-        lines[0] += f" as {fate.ifname}: network {network.name!r}, version {version}"
+        lines[0] += f" as {state.ifname}: network {network.name!r}, version {version}"
         for plugin in network.plugins:
             ipam = f" with {plugin.network.ipam_type}" if plugin.network.ipam_type else ""
             on = [name for name, enabled in (plugin.network.capabilities or {}).items() if enabled]
             capable = f", capabilities {', '.join(on)}" if on else ""
             lines.append(f"    {plugin.network.type}{ipam}{capable}")
-        lines += [f"    missing: {problem}" for problem in fate.missing]
+        lines += [f"    missing: {problem}" for problem in state.missing]
     return lines
 
 
-def _file_json(fate: FileFate) -> dict[str, Any]:
-    out: dict[str, Any] = {"file": fate.name, "fate": fate.fate}
-    if fate.why:
-        out["why"] = fate.why
-    if fate.network is not None:
-        plugins = [plugin.network.to_json() for plugin in fate.network.plugins]
-        out |= {"ifname": fate.ifname, "network": fate.network.name, "cniVersion": fate.network.cni_version}
-        out |= {"plugins": plugins, "missing": list(fate.missing)}
+def _file_json(state: FileState) -> dict[str, Any]:
+    out: dict[str, Any] = {"file": state.name, "state": state.state}
+    if state.why:
+        out["why"] = state.why
+    if state.network is not None:
+        plugins = [plugin.network.to_json() for plugin in state.network.plugins]
+        out |= {"ifname": state.ifname, "network": state.network.name, "cniVersion": state.network.cni_version}
+        out |= {"plugins": plugins, "missing": list(state.missing)}
     return out
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kubesim.cli.output.terminal import safe, say
 from kubesim.cli.progress.corpora import CLEAR
 from kubesim.errors import UsageError
+from kubesim.explore.decisions import DecisionCoverage, coverage_of
 
 if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress
@@ -42,20 +44,20 @@ class ProgressLine:
 
 def write_findings(result: ExploreResult, directory: Path) -> list[Path]:
     """Write a scenario and an explanation for each finding."""
+    return [write_finding(finding, directory, number) for number, finding in enumerate(result.findings, start=1)]
+
+
+def write_finding(finding: Finding, directory: Path, number: int) -> Path:
     from kubesim.explore.scenario_file import file_name, file_text
 
-    files = []
+    path = directory / file_name(finding, number)
     try:
-        if result.findings:
-            directory.mkdir(parents=True, exist_ok=True)
-        for number, finding in enumerate(result.findings, start=1):
-            path = directory / file_name(finding, number)
-            path.write_text(file_text(finding, path.name), encoding="utf-8")
-            path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
-            files.append(path)
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(file_text(finding, path.name), encoding="utf-8")
+        path.with_suffix(".txt").write_text("\n".join(explanation(finding)) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {directory}: {error.strerror}") from None
-    return files
+    return path
 
 
 def explanation(finding: Finding) -> Iterator[str]:
@@ -95,8 +97,27 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
         yield f"   {finding.problem.text}"
         times = f"in {finding.count} run{'' if finding.count == 1 else 's'}"
         yield f"   {times}; kubesim run {path}"
+        yield from (f"   {line}" if line else "" for line in what_happened(path))
         yield ""
+    yield from coverage_table(coverage_of(result.rules))
     yield summary(result)
+
+
+def what_happened(path: Path) -> Iterator[str]:
+    """The explanation that was written beside a finding, without its title and the differences that follow."""
+    lines = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()[2:]
+    yield from takewhile(lambda line: not line.startswith("Consequences"), lines)
+
+
+def coverage_table(groups: Sequence[DecisionCoverage]) -> Iterator[str]:
+    """How many rules of each decision were reached, and which were not."""
+    yield "Decision rules reached:"
+    width = max(len(group.group) for group in groups)
+    for group in groups:
+        yield f"  {group.group:{width}}  {group.count - len(group.never):3} of {group.count}"
+    yield "Never reached:"
+    yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
+    yield ""
 
 
 def summary(result: ExploreResult) -> str:
@@ -125,5 +146,6 @@ def as_json(result: ExploreResult, files: Sequence[Path]) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "findings": findings,
         "rules": result.rules,
+        "neverReached": {group.group: list(group.never) for group in coverage_of(result.rules)},
         "growth": [list(each) for each in result.growth],
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubesim.cli.executor_flags import make_executor
 from kubesim.cli.explore.command import DEFAULT_BUDGET, EXIT_INTERRUPTED, budget
 from kubesim.cli.flags import options
-from kubesim.cli.flags.executor_flags import make_executor
+from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,9 +52,21 @@ def search_file(args: argparse.Namespace) -> int:
         print_lines(result)
     else:
         print_result(result, files, args.format)
-        if is_share and args.format == "text":
-            print(f"this was shard {args.shard.label}; when all are done: kubesim explore merge {directory}")
+        if args.format == "text":
+            for hint in _next_steps(result, directory):
+                say(hint)
     return exit_code(result)
+
+
+def _next_steps(result: ExploreResult, directory: Path) -> Iterator[str]:
+    """What to do next."""
+    index, count = result.settings.shard
+    if count > 1:
+        yield f"this was shard {index + 1}/{count}; when all are done: kubesim explore merge {directory}"
+    elif result.findings:
+        yield f"each file has an explanation beside it: {directory}/*.txt"
+    elif result.runs < result.singles:
+        yield f"{result.runs} of {result.singles} single faults were tried: --budget {result.singles} tries them all"
 
 
 def print_lines(result: ExploreResult) -> None:
@@ -74,19 +88,18 @@ def check_installed() -> None:
 
 
 def subject_of(args: argparse.Namespace, file: str) -> ExploreSubject:
-    from kubesim.explore.subject import CHECKS, ExploreSubject
+    from kubesim.explore.subject import ExploreSubject
     from kubesim.shipped import scenario_file
 
     if file == "-":
         raise UsageError("each process reads the file: save standard input in a file, and give that")
-    checked = _known("--invariants", args.invariants, CHECKS) if args.invariants else CHECKS
     gates = options.feature_gates(args) or {}
     return ExploreSubject.of_file(
         scenario_file(file),
         profile=options.profile(args),
         gates=tuple(sorted(gates.items())),
         seed=options.seed(args),
-        checked=checked,
+        checked=checks_of(args),
     )
 
 
@@ -95,6 +108,12 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     shard = (args.shard.index, args.shard.count) if args.shard is not None else (0, 1)
     return Settings(effects=effects_of(args), budget=budget_of(args), seed=options.seed(args) or 0, shard=shard)
+
+
+def checks_of(args: argparse.Namespace) -> tuple[str, ...]:
+    from kubesim.explore.subject import CHECKS
+
+    return _known("--invariants", args.invariants, CHECKS) if args.invariants else CHECKS
 
 
 def budget_of(args: argparse.Namespace) -> Budget:

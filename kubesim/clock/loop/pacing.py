@@ -1,7 +1,7 @@
-"""The side of the virtual loop that faces the wall clock: its speed, a pause, a hurry, and limits on real work.
+"""The virtual loop and the wall clock: speed, pause, fast-forward, and limits on real work.
 
 With a speed, the loop waits for the next timer as long as it takes on the wall clock, or for input. In a pause, virtual
-time stands still and input is served. In a hurry, time jumps from timer to timer up to a goal, as without a speed, but
+time stops and input is served. In a fast-forward, time jumps from timer to timer up to a goal, as without a speed, but
 the loop polls for input before each jump, and waits for requests to other programs (`exchanges`): their answers arrive
 at the instant of the request. Afterwards the speed applies again.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from kubesim.clock.awaited import Awaited
 from kubesim.clock.loop.timers import SECOND
 
-CROWDED = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
+PURGE_SIZE = 2000  # timers that trigger a search for cancelled ones; at least twice what the last one left
 PROGRESS_S = 0.5  # with a speed: real seconds between two calls of `on_progress` during a wait
 
 
@@ -36,12 +36,12 @@ class PacedLoop(asyncio.SelectorEventLoop):
         self.exchanges = 0  # requests to other programs in progress, during which time does not jump to a goal
         self.listening = 0  # file descriptors on which input may arrive at any time
         self.on_progress: Callable[[], None] | None = None  # called now and then while time advances
-        self.happened = True  # anything happened since `happenings` was last incremented
+        self.happened = True  # anything happened since `activity_count` was last incremented
         self._micros = 0
         self._goal = 0
-        self._reached: Awaited[None] | None = None  # of a hurry
+        self._reached: Awaited[None] | None = None  # of a fast-forward
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
-        self._crowded_limits = CROWDED
+        self._limits_purge_size = PURGE_SIZE
         self._limit_orders = 0
         self._wall_start = wall_time.monotonic()
 
@@ -72,12 +72,12 @@ class PacedLoop(asyncio.SelectorEventLoop):
             self.paused = False
             self.pace(self.speed)
 
-    async def hurry(self, duration: int) -> None:
-        """Advance by this many microseconds as fast as possible. A hurry that is cancelled stops where it is."""
-        assert self.speed, "a loop without a speed is always in a hurry"
-        assert self._reached is None, "one hurry at a time"
+    async def fast_forward(self, duration: int) -> None:
+        """Advance by this many microseconds as fast as possible. If cancelled, it stops where it is."""
+        assert self.speed, "a loop without a speed needs no fast-forward"
+        assert self._reached is None, "one fast-forward at a time"
         self._goal = self._micros + duration
-        self._reached = Awaited("the end of a hurry")
+        self._reached = Awaited("the end of a fast-forward")
         try:
             await self._reached
         finally:
@@ -87,10 +87,10 @@ class PacedLoop(asyncio.SelectorEventLoop):
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
         """Call back after this much wall-clock time, while the loop waits for real work."""
         handle = asyncio.Handle(callback, args, self)
-        if len(self._limits) > self._crowded_limits:
+        if len(self._limits) > self._limits_purge_size:
             self._limits = [entry for entry in self._limits if not entry[2].cancelled()]
             heapify(self._limits)
-            self._crowded_limits = max(CROWDED, 2 * len(self._limits))
+            self._limits_purge_size = max(PURGE_SIZE, 2 * len(self._limits))
         self._limit_orders += 1
         heappush(self._limits, (wall_time.monotonic() + seconds, self._limit_orders, handle))
         return handle
@@ -98,21 +98,21 @@ class PacedLoop(asyncio.SelectorEventLoop):
     # -- waiting -----------------------------------------------------------------------------------------------------
 
     @property
-    def _is_held(self) -> bool:
+    def _is_time_stopped(self) -> bool:
         return bool(self.externals or (self._reached is not None and self.exchanges))
 
-    def _look_outside(self) -> None:
-        if self._reached is not None and not self._is_held:
-            self._hurry_on()
+    def _poll_outside(self) -> None:
+        if self._reached is not None and not self._is_time_stopped:
+            self._continue_fast_forward()
             return
         if self.externals or self.speed:
             self._wait_outside()
         else:
             self._listen(0)
-        if not self._ready and not self._is_held and not self._is_early():
+        if not self._ready and not self._is_time_stopped and not self._is_early():
             self._jump()
 
-    def _hurry_on(self) -> None:
+    def _continue_fast_forward(self) -> None:
         """Process input, or else jump to the next timer before the goal, or to the goal."""
         self._listen(0)
         self._expire_limits()
@@ -142,7 +142,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
                 return
         self._forget_cancelled_limits()
         ends = [self._limits[0][0]] if self._limits else []
-        due, held = self._due_soon(), self._is_held
+        due, held = self._due_soon(), self._is_time_stopped
         if not held and due is not None:
             ends.append(self._wall_due(due))
         reports = self.on_progress is not None and self.speed and due is not None and not held

@@ -75,7 +75,7 @@ class Periodic(Protocol):
 class Tick(Timer):
     """The next tick of a ticker; one object for all its ticks.
 
-    While `happenings` has the value of the last finished tick, the next ticks have no effect before `idle_until`.
+    While `activity_count` has the value of the last finished tick, the next ticks have no effect before `idle_until`.
     """
 
     __slots__ = ("idle_since", "idle_until", "rank", "ticker")

@@ -6,7 +6,7 @@ its time and waits; limits on that work count wall-clock time. A source that may
 directory) does not hold the clock: the loop polls it before each jump. Without a ready task, a timer or an outside
 source, the loop raises `Deadlock`, which names the waiting tasks and what they wait for.
 
-Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
+Idle time is free. `activity_count` counts the instants in which anything happened except ticks that changed nothing. A
 ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
 moves idle ticks on to the next moment at which something can happen, instead of firing them.
 """
@@ -21,7 +21,7 @@ from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
-from kubesim.clock.loop.pacing import CROWDED, PacedLoop
+from kubesim.clock.loop.pacing import PURGE_SIZE, PacedLoop
 from kubesim.clock.loop.timers import SECOND, LoopHandle, PartOfTick, Periodic, Tick, Timer
 from kubesim.errors import Deadlock
 
@@ -38,6 +38,7 @@ _Entry = tuple[int, int, Timer | asyncio.Future[None]]
 class VirtualLoop(PacedLoop):
     """An asyncio event loop in virtual time."""
 
+    ties: Callable[[int], int] | None = None  # the timer that fires first, of so many at the same instant
     skips_idle_ticks = True  # a test turns it off, so that all ticks run, and compares the traces
 
     # asyncio's base class creates it. The type of its entries is ours, because we replace all methods that use it.
@@ -47,15 +48,15 @@ class VirtualLoop(PacedLoop):
         super().__init__(speed)
         self._timers: list[_Entry] = []  # a heap
         self._fired: list[Tick] = []  # ticks that fired at this instant, to re-arm
-        self._parked: list[Tick] = []  # idle ticks, while a loop with a speed waits for ...
-        self._parked_until = NEVER  # ... this time
-        self._crowded = CROWDED
+        self._idle_ticks: list[Tick] = []  # idle ticks, while a loop with a speed waits for ...
+        self._idle_ticks_until = NEVER  # ... this time
+        self._purge_size = PURGE_SIZE
         self._orders = 0
         self._late_ranks = 0
         self._jumps = 0
         self._next: _Ready | None = None  # runs before everything in _ready
-        self._placing_next = False
-        self.happenings = 0
+        self._woken_runs_next = False
+        self.activity_count = 0
         self.unfinished_ticks: set[Periodic] = set()  # tickers whose reader has not finished the last tick
 
     def _make_self_pipe(self) -> None:
@@ -118,7 +119,7 @@ class VirtualLoop(PacedLoop):
         if idle_until <= self._micros:
             self.happened = True
         else:
-            tick.idle_since, tick.idle_until = self.happenings, idle_until
+            tick.idle_since, tick.idle_until = self.activity_count, idle_until
 
     def sleep_until_micros(self, due: int, rank: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
         """Sleep until a virtual time, equivalent to `call_at_micros(due, wake, (future, None))`, but without a handle.
@@ -135,7 +136,7 @@ class VirtualLoop(PacedLoop):
         if context is None:
             handle = LoopHandle(args[0], args[1:], self, None)
             context, args = handle._context, (_run, handle)
-        if not self._placing_next:
+        if not self._woken_runs_next:
             self._ready.append((context, args))
         else:
             if self._next is not None:
@@ -158,13 +159,13 @@ class VirtualLoop(PacedLoop):
         """Replaces asyncio's, which queues the handle itself. Input from outside arrives here."""
         self._ready.append((handle._context, (_run, handle)))
 
-    def placing_next(self, act: Callable[..., T], *args: Any) -> T:
+    def run_woken_next(self, act: Callable[..., T], *args: Any) -> T:
         """Run an action that makes a task ready, and let that task run next (see `wake`)."""
-        self._placing_next = True
+        self._woken_runs_next = True
         try:
             return act(*args)
         finally:
-            self._placing_next = False
+            self._woken_runs_next = False
 
     def run_forever(self) -> None:
         self.happened = True  # anything may have changed before this call
@@ -180,7 +181,7 @@ class VirtualLoop(PacedLoop):
             elif ready:
                 entry = ready.popleft()
             elif self.externals or self.speed or self.listening:
-                self._look_outside()
+                self._poll_outside()
                 continue
             else:
                 self._jump()
@@ -209,37 +210,37 @@ class VirtualLoop(PacedLoop):
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
-        if self._parked and not self.happened:
-            due = min(self._parked_until, timers[0][0] if timers else NEVER)
+        if self._idle_ticks and not self.happened:
+            due = min(self._idle_ticks_until, timers[0][0] if timers else NEVER)
             return None if due == NEVER else due
-        if not (timers or self._fired or self._parked) or not self._arm_ticks():
+        if not (timers or self._fired or self._idle_ticks) or not self._arm_ticks():
             return None
-        return self._parked_until if self._parked else timers[0][0]
+        return self._idle_ticks_until if self._idle_ticks else timers[0][0]
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
         """Drop cancelled timers that are far ahead; otherwise they would pile up."""
         self._timers = timers = [entry for entry in self._timers if not entry[2].cancelled()]
         heapify(timers)
-        self._crowded = max(CROWDED, 2 * len(timers))
+        self._purge_size = max(PURGE_SIZE, 2 * len(timers))
         return timers
 
     def _arm_ticks(self) -> bool:
         """Re-arm the ticks that fired, and move idle ticks to the next time at which something can happen. Returns
         False if there is none.
         """
-        if self._parked:
-            self._unpark(self._micros)
+        if self._idle_ticks:
+            self._rearm_idle_ticks(self._micros)
         timers, fired, self._fired = self._timers, self._fired, []
         skips = self.skips_idle_ticks and not self.unfinished_ticks
         if skips and self.happened:  # everything that followed in that instant has run by now
             self.happened = False
-            self.happenings += 1
-        happenings = self.happenings
+            self.activity_count += 1
+        activity_count = self.activity_count
         idle: list[Tick] = []
         for tick in fired:
             if tick.callback is None:
                 continue
-            if skips and tick.idle_since == happenings and tick.idle_until > tick._when:
+            if skips and tick.idle_since == activity_count and tick.idle_until > tick._when:
                 idle.append(tick)
             else:
                 self._arm(tick, tick._when)
@@ -250,7 +251,7 @@ class VirtualLoop(PacedLoop):
             due, _, timer = timers[0]
             if type(timer) is Tick:
                 if timer.callback is not None:
-                    if timer.idle_since != happenings or timer.idle_until <= due:
+                    if timer.idle_since != activity_count or timer.idle_until <= due:
                         end = due
                         break
                     idle.append(timer)
@@ -261,14 +262,14 @@ class VirtualLoop(PacedLoop):
         for tick in idle:
             if tick.idle_until < end:
                 end = tick.idle_until
-        self._parked, self._parked_until = idle, end
+        self._idle_ticks, self._idle_ticks_until = idle, end
         if not self.speed:  # otherwise input may arrive earlier
-            self._unpark(end)
+            self._rearm_idle_ticks(end)
         return end != NEVER
 
-    def _unpark(self, end: int) -> None:
+    def _rearm_idle_ticks(self, end: int) -> None:
         """Move the idle ticks to a time at which something happens."""
-        idle, self._parked = self._parked, []
+        idle, self._idle_ticks = self._idle_ticks, []
         order = self._orders
         for tick in idle:
             if tick.callback is None:
@@ -285,14 +286,16 @@ class VirtualLoop(PacedLoop):
         self._jumps += 1
         if not self._jumps % JUMPS_PER_PROGRESS and self.on_progress is not None:
             self.on_progress()
-        if len(timers) > self._crowded:
+        if len(timers) > self._purge_size:
             timers = self._forget_cancelled_timers()
         if self.speed:
             end = self._next_due()
-            if self._parked and end is not None:
-                self._unpark(end)
+            if self._idle_ticks and end is not None:
+                self._rearm_idle_ticks(end)
         elif (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
             timers = []
+        if self.ties is not None:
+            self._settle_tie(self.ties)
         while timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
             if isinstance(timer, Timer):
@@ -315,14 +318,33 @@ class VirtualLoop(PacedLoop):
                 self._micros = due = moment
                 if type(timer) is not PartOfTick:
                     self.happened = True
-                self._placing_next = order < LATE  # as `wake` does
+                self._woken_runs_next = order < LATE  # as `wake` does
                 timer.set_result(None)
-                self._placing_next = False
+                self._woken_runs_next = False
         if due is None:
             # a callback from another thread or a signal may have arrived during the wait
             self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
+
+    def _settle_tie(self, choose: Callable[[int], int]) -> None:
+        """Let another timer of the next instant fire first, if there are several that are no ticks."""
+        timers, tied = self._timers, list[_Entry]()
+        while timers and (not tied or timers[0][0] == tied[0][0]):
+            entry = heappop(timers)
+            if not entry[2].cancelled():
+                tied.append(entry)
+        free = [n for n, (_, order, timer) in enumerate(tied) if order < LATE and type(timer) is not Tick]
+        chosen = choose(len(free)) if len(free) > 1 else 0
+        if chosen:
+            before, after = free[:chosen], free[chosen]
+            first = tied[after]
+            orders = [tied[n][1] for n in (*before, after)]
+            moved = [first, *(tied[n] for n in before)]
+            for n, order, entry in zip((*before, after), orders, moved, strict=True):
+                tied[n] = (entry[0], order, entry[2])
+        for entry in tied:
+            heappush(timers, entry)
 
     def _describe_deadlock(self) -> str:
         lines = []
@@ -351,9 +373,9 @@ def wake(future: asyncio.Future[T], value: T) -> None:
         return
     loop = future.get_loop()
     if isinstance(loop, VirtualLoop):
-        loop._placing_next = True
+        loop._woken_runs_next = True
         future.set_result(value)
-        loop._placing_next = False
+        loop._woken_runs_next = False
     else:
         future.set_result(value)
 
@@ -362,5 +384,5 @@ def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     """Start a task like Go's `go` statement: the task runs next once the current one waits (see `wake`)."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, VirtualLoop):
-        return loop.placing_next(lambda: loop.create_task(coroutine, name=name))
+        return loop.run_woken_next(lambda: loop.create_task(coroutine, name=name))
     return loop.create_task(coroutine, name=name)

@@ -16,15 +16,15 @@ from kubesim.cni.exec.plugin_files import find_in_path
 from kubesim.errors import CniError
 from kubesim.values import value_object
 
-Fate = Literal["loaded", "bad", "not reached", "ignored"]
+FileStatus = Literal["loaded", "bad", "not reached", "ignored"]
 
 
 @value_object
-class FileFate:
+class FileState:
     """The outcome for one file. `why` is empty if it is loaded."""
 
     name: str
-    fate: Fate
+    state: FileStatus
     why: str = ""
     ifname: str = ""
     network: NetworkConfigList | None = None
@@ -33,26 +33,26 @@ class FileFate:
 
 def explain_conf_dir(
     directory: str, bin_dirs: Sequence[str], max_conf_num: int = 1, prefix: str = "eth"
-) -> list[FileFate]:
+) -> list[FileState]:
     """All entries of the directory, in loading order."""
     try:
         names = sorted(os.listdir(directory), key=os.fsencode)
     except OSError:
         names = []
-    found: list[FileFate] = []
+    found: list[FileState] = []
     loaded, stopped = 0, ""
     for name in names:
         path = os.path.join(directory, name)
         ignored = _why_ignored(path)
         if ignored:
-            found.append(FileFate(name, "ignored", ignored))
+            found.append(FileState(name, "ignored", ignored))
         elif stopped:
-            found.append(FileFate(name, "not reached", stopped))
+            found.append(FileState(name, "not reached", stopped))
         else:
-            fate = _load(path, f"{prefix}{loaded}", bin_dirs)
-            found.append(fate)
-            loaded += fate.fate == "loaded"
-            if fate.fate == "bad":
+            state = _load(path, f"{prefix}{loaded}", bin_dirs)
+            found.append(state)
+            loaded += state.state == "loaded"
+            if state.state == "bad":
                 stopped = f"loading ended at {name}"
             elif loaded == max_conf_num:
                 stopped = f"max_conf_num is {max_conf_num}"
@@ -66,12 +66,12 @@ def _why_ignored(path: str) -> str:
     return "" if extension in EXTENSIONS else f"the name does not end in {', '.join(EXTENSIONS)}"
 
 
-def _load(path: str, ifname: str, bin_dirs: Sequence[str]) -> FileFate:
+def _load(path: str, ifname: str, bin_dirs: Sequence[str]) -> FileState:
     name = os.path.basename(path)
     try:
         network = conf_list_from_any_file(path)
     except CniError as error:
-        return FileFate(name, "bad", str(error))
+        return FileState(name, "bad", str(error))
     missing = []
     for plugin in network.plugins:
         for binary in filter(None, (plugin.network.type, plugin.network.ipam_type)):
@@ -79,4 +79,4 @@ def _load(path: str, ifname: str, bin_dirs: Sequence[str]) -> FileFate:
                 find_in_path(binary, bin_dirs)
             except CniError as error:
                 missing.append(str(error))
-    return FileFate(name, "loaded", ifname=ifname, network=network, missing=tuple(dict.fromkeys(missing)))
+    return FileState(name, "loaded", ifname=ifname, network=network, missing=tuple(dict.fromkeys(missing)))

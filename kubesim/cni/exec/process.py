@@ -38,8 +38,8 @@ from kubesim.values import value_object
 AT_ONCE: Final = 64
 MOST_OUTPUT: Final = 16 * 1024 * 1024  # bytes of each stream
 _BUSY_TRIES = 6
-_LINGERING_S = 0.5  # how long a killed plugin's output may stay open
-_PATIENCE_S = 0.02  # how long a plugin's output may stay in its pipes
+_KILLED_OUTPUT_S = 0.5  # how long a killed plugin's output may stay open
+_DRAIN_S = 0.02  # how long a plugin's output may stay in its pipes
 _CHUNK = 65536
 _CHUNKS = 64  # reads in a row
 
@@ -145,7 +145,7 @@ class _Process:
         self._reading = False  # true if its outputs wake us
         self._killed = False
         self._interrupted = False  # it was killed while running
-        self._lingering: WallTimer | None = None
+        self._output_timer: WallTimer | None = None
         self._ended: asyncio.Future[None] | None = None
 
     def start(self, stdin: bytes, environ: Mapping[str, str]) -> None:
@@ -180,7 +180,7 @@ class _Process:
         if isinstance(loop, VirtualLoop):  # virtual timers do not advance during the pause
             self._read_while_running()
         else:
-            patience = loop.call_later(_PATIENCE_S, self._read_while_running)
+            patience = loop.call_later(_DRAIN_S, self._read_while_running)
         try:
             if ctx is BACKGROUND:
                 await self._ended
@@ -259,7 +259,7 @@ class _Process:
         self._look()
         self._interrupted = self._status is None
         kill_all(self._pid, self._status is None, self._outputs)
-        self._lingering = WallTimer(_LINGERING_S, self._give_up)
+        self._output_timer = WallTimer(_KILLED_OUTPUT_S, self._give_up)
 
     def _give_up(self) -> None:
         for fd in list(self._outputs):
@@ -268,8 +268,8 @@ class _Process:
 
     def _finish(self) -> None:
         """Kill and reap the process, however the wait ended. It blocks, because a killed process ends at once."""
-        if self._lingering is not None:
-            self._lingering.close()
+        if self._output_timer is not None:
+            self._output_timer.close()
         if self._status is None and self._child is not None:
             kill_all(self._pid, True, self._outputs)
             poll = select.poll()

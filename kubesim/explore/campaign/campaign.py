@@ -8,7 +8,7 @@ from dataclasses import field
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.errors import KubesimError
 from kubesim.executors.executor import Executor
-from kubesim.explore.campaign.episodes import Draw, Episode, next_draw
+from kubesim.explore.campaign.episodes import Episode, EpisodeDraw, next_draw
 from kubesim.explore.search.exploration import Budget, Exploration, ExploreResult, SearchProgress, Settings
 from kubesim.explore.search.finding import Finding, Identity
 from kubesim.explore.subject import ExploreSubject
@@ -65,9 +65,7 @@ class Campaign:
         """Search until the budget of all episodes is used up. Raises KeyboardInterrupt."""
         while budget := self._next_budget():
             draw = next_draw(self.plan.files, self.state.episodes, self.plan.settings.seed, self.plan.profile)
-            episode = self._search(draw, budget)
-            self.state.add(episode)
-            self.on_episode(episode)
+            self._search(draw, budget)
 
     def _next_budget(self) -> Budget | None:
         """The budget of the next episode; None: the campaign is over."""
@@ -79,16 +77,22 @@ class Campaign:
         left_s = (whole.seconds or 0.0) - state.seconds
         return Budget(runs=EPISODE_RUNS, seconds=left_s) if left_s > 0 else None
 
-    def _search(self, draw: Draw, budget: Budget) -> Episode:
+    def _search(self, draw: EpisodeDraw, budget: Budget) -> None:
         watch = Stopwatch()
         try:
             subject = ExploreSubject.of_file(
                 draw.file, profile=draw.profile, seed=draw.seed, checked=self._checked(draw)
             )
         except KubesimError as error:
-            return Episode(draw, 0, 0, watch.seconds(), problem=str(error))
+            return self._add(Episode(draw, 0, 0, watch.seconds(), problem=str(error)))
         settings = replace(self.plan.settings, budget=budget, seed=draw.seed, sample=SAMPLE)
-        result = Exploration(subject, settings, self.executor, self.on_progress).explore()
+        exploration = Exploration(subject, settings, self.executor, self.on_progress)
+        try:
+            exploration.explore()
+        finally:  # an interrupted one has findings, too
+            self._add(self._episode(draw, exploration.result(), watch))
+
+    def _episode(self, draw: EpisodeDraw, result: ExploreResult, watch: Stopwatch) -> Episode:
         new = [finding for finding in news_of(result) if finding.identity not in self.state.known]
         self.on_findings(new)
         rules = tuple(sorted(set(result.rules) - self.state.rules))
@@ -96,7 +100,11 @@ class Campaign:
         found = tuple(finding.identity for finding in new)
         return Episode(draw, runs, result.shrinking, watch.seconds(), rules, found)
 
-    def _checked(self, draw: Draw) -> tuple[str, ...]:
+    def _add(self, episode: Episode) -> None:
+        self.state.add(episode)
+        self.on_episode(episode)
+
+    def _checked(self, draw: EpisodeDraw) -> tuple[str, ...]:
         """Expectations are those of the scenario's own profile: what they say of another one need not be true."""
         own = ExploreSubject.of_file(draw.file).scenario().spec.profile
         return tuple(name for name in self.plan.checked if name != "expectations" or draw.profile == own)

@@ -74,7 +74,7 @@ def _lines(result: ExploreResult) -> Iterator[tuple[str, Line]]:
                 "faults": [choice.text for choice in finding.choices],  # for people
                 "choices": [choice.to_json() for choice in finding.choices],
                 "count": finding.count,
-                **({} if subject.text == result.subject.text else {"text": subject.text}),
+                **({} if subject.text == result.subject.text else {"scenarioText": subject.text}),
             },
         )
     yield "rules", {"rules": result.rules}
@@ -89,7 +89,8 @@ def _plain(value: Any) -> Any:
 
 
 def read_lines(texts: Iterable[str], found: ReadResults) -> None:
-    """Add the results in these lines. A shard that is there twice, as that of a restarted pod, counts once."""
+    """Add the results in these lines. A shard that is there twice, as that of a restarted pod, counts
+    once: the first one that was not interrupted."""
     shards: dict[tuple[str, Shard], list[Line]] = {}
     for text in texts:
         line = _line(text)
@@ -103,7 +104,9 @@ def read_lines(texts: Iterable[str], found: ReadResults) -> None:
             shards[key] = []
         shards.setdefault(key, []).append(line)
         if line["kind"] == "end" and shards[key][0]["kind"] == "search":
-            found.complete.setdefault(key, _result(shards.pop(key)))
+            result, before = _result(shards.pop(key)), found.complete.get(key)
+            if before is None or before.interrupted:
+                found.complete[key] = result
     found.incomplete -= set(found.complete)
 
 
@@ -125,7 +128,7 @@ def _result(lines: list[Line]) -> ExploreResult:
     for line in others:
         if line["kind"] == "finding":
             choices = tuple(map(Choice.from_json, line["choices"]))
-            run = Run(replace(subject, text=line.get("text", subject.text)), choices)
+            run = Run(replace(subject, text=line.get("scenarioText", subject.text)), choices)
             result.findings.append(Finding(_problem(line), run, line["count"]))
         elif line["kind"] == "rules":
             result.rules = line["rules"]

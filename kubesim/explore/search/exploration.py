@@ -37,8 +37,8 @@ class Budget:
 
 @value_object
 class Settings:
-    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions. `sample`
-    is the number of single faults, drawn with the seed; None: all of them."""
+    """How to search. A shard `(i, n)` plays the partitions i, i + n, ...; the search has at least n partitions.
+    `sample` is the number of single faults, drawn with the seed; None: all of them."""
 
     effects: tuple[str, ...] = tuple(EFFECTS)
     budget: Budget = Budget(runs=200)
@@ -99,6 +99,7 @@ class Exploration:
         self._watch = Stopwatch()
         self._partitions: list[Partition] = []
         self._own_findings: list[Finding] = []  # that no partition found: of the reference, of repeated runs
+        self._interrupt: KeyboardInterrupt | None = None
         self._to_repeat: list[tuple[Run, str]] = []  # with the hash of the first trace
         self._progress = SearchProgress(budget=settings.budget)
         self._result = ExploreResult(subject, settings, RunOutcome(""), jobs=executor.jobs)
@@ -107,12 +108,14 @@ class Exploration:
         """Search until the budget is used up. Raises KeyboardInterrupt; `result` has what was found by then."""
         run = Run(self._subject, observed=True)
         [reference] = self._results([run])
+        self._raise_interrupt()
         if any(problem.rule == NO_CONVERGENCE for problem in reference.problems) and not self._subject.must_converge():
             self._subject = self._result.subject = self._subject.not_checking("convergence")
             run = Run(self._subject, observed=True)
             [reference] = self._results([run])
+            self._raise_interrupt()
         self._result.reference = reference
-        if self._settings.shard[0] == 0 and reference.trace_hash:
+        if self._settings.shard[0] == 0 and self._settings.sample is None and reference.trace_hash:
             self._to_repeat.append((run, reference.trace_hash))
         self._own_findings += [Finding(problem, Run(self._subject)) for problem in reference.problems]
         plan = self._plan(reference)
@@ -163,6 +166,10 @@ class Exploration:
         seconds = self._settings.budget.seconds
         return seconds is not None and self._watch.seconds() >= seconds
 
+    def _raise_interrupt(self) -> None:
+        if self._interrupt is not None:
+            raise self._interrupt
+
     def _end_after_shrinking(self) -> None:
         for partition in self._partitions:
             partition.left = 0
@@ -176,11 +183,13 @@ class Exploration:
             own = results[position : position + len(tasks)]
             position += len(tasks)
             following += [(partition, steps, asked) for asked in _next(steps, own)]
+        self._raise_interrupt()
         self._report_progress()
         return following
 
     def _results(self, tasks: Sequence[Any]) -> list[Any]:
-        """The results of tasks in their order; None for those that were not played, because the time was up."""
+        """The results of tasks in their order; None for those that were not played, because the time was up or the
+        search was interrupted."""
         was_over = self._is_over()
         results: list[Any] = [None] * len(tasks)
         running = self._executor.results(tasks)
@@ -191,12 +200,14 @@ class Exploration:
                 self._report_progress(quickly=True)
                 if self._is_over() and not was_over:  # what is asked for after that is shrinking
                     break
+        except KeyboardInterrupt as interrupt:  # raised again when the partitions have what was played
+            self._interrupt = interrupt
         finally:
             running.close()  # type: ignore[attr-defined]
         for task, result in zip(tasks, results, strict=True):
-            if isinstance(task, Run) and result is not None and is_repeated(result.trace_hash):
+            if isinstance(task, Run) and result is not None and is_repeated(task, result.trace_hash):
                 self._to_repeat.append((task, result.trace_hash))
-        if len(self._to_repeat) >= REPEATED_AT_ONCE:
+        if len(self._to_repeat) >= REPEATED_AT_ONCE and self._interrupt is None:
             self._repeat()
         return results
 

@@ -12,7 +12,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.pods.resources import pod_requests
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.admission.predicates import AdmissionResult, admit_beside
+from kubesim.kubelet.admission.predicates import AdmissionResult, admit_to_node
 
 PluginResources = Callable[[Pod, NodeResources], NodeResources]
 
@@ -36,14 +36,14 @@ class NodeAdmission:
         node = self._node()
         if self._info is None or self._info.node is not node:
             self._info = NodeInfo(node, others(), self._gates)
-        result = self._admit_beside(pod, self._info)
+        result = self._admit_to_node(pod, self._info)
         if result.admit:
             self._info.add(pod)
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
         """Check the new requests of an admitted pod."""
-        return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
+        return self._admit_to_node(pod, NodeInfo(self._node(), others, self._gates))
 
     def exceeds_allocatable(self, pod: Pod) -> bool:
         """Whether the pod requests more cpu or memory than the allocatable of the empty node."""
@@ -51,13 +51,13 @@ class NodeAdmission:
         wanted.add(pod_requests(pod))
         return wanted.milli_cpu > allocatable.milli_cpu or wanted.memory > allocatable.memory
 
-    def _admit_beside(self, pod: Pod, info: NodeInfo) -> AdmissionResult:
+    def _admit_to_node(self, pod: Pod, info: NodeInfo) -> AdmissionResult:
         if self.update_plugin_resources is None:
-            return admit_beside(pod, info, self._gates)
+            return admit_to_node(pod, info, self._gates)
         allocatable = info.allocatable
         info.allocatable = self.update_plugin_resources(pod, allocatable)
         try:
-            return admit_beside(pod, info, self._gates)
+            return admit_to_node(pod, info, self._gates)
         finally:
             info.allocatable = allocatable
 

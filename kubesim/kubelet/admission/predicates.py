@@ -57,14 +57,14 @@ ADMITTED = AdmissionResult(True)
 
 def admit(pod: Pod, node: Node, other_pods: Iterable[Pod], gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
     """Check a pod against the node and its admitted pods."""
-    return admit_beside(pod, NodeInfo(node, other_pods, gates), gates)
+    return admit_to_node(pod, NodeInfo(node, other_pods, gates), gates)
 
 
-def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
+def admit_to_node(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
     """Check a pod against the node and the usage of its admitted pods."""
-    hopeless = _unsupported(pod, info.node, gates)
-    if hopeless is not None:
-        return hopeless
+    unsupported = _unsupported(pod, info.node, gates)
+    if unsupported is not None:
+        return unsupported
     failures = predicate_failures(pod, info, gates)
     if not failures:
         return ADMITTED

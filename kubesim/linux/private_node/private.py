@@ -56,14 +56,14 @@ def leave_for_node() -> None:
         raise Forbidden("namespaces of a node", error) from error
 
 
-def furnish() -> None:
+def set_up_node() -> None:
     """Set up the first process of a node: its own /proc and /dev, everything else read-only, empty state directories,
     and a network with loopback. Afterwards no process in the node can undo it.
     """
     try:
         namespaces.mount("none", "/", "none", namespaces.MS_REC | namespaces.MS_PRIVATE)
         _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
-        _furnish_devices()
+        _mount_devices()
         for path in STATE_DIRS:
             namespaces.mount_empty(path)
         os.makedirs(NETNS_DIR, exist_ok=True)
@@ -74,7 +74,7 @@ def furnish() -> None:
         namespaces.mount("proc", "/proc", "proc")
         _protect_proc()
     except OSError as error:
-        raise Forbidden("a /proc of the node's own", error) from error
+        raise Forbidden("the node's own /proc", error) from error
     _lock_mounts()
     namespaces.set_up("lo")
 
@@ -86,10 +86,10 @@ def _lock_mounts() -> None:
         namespaces.map_root_to(0, 0)
         _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may ptrace the holder
     except OSError as error:
-        raise Forbidden("a user namespace of the node's own", error) from error
+        raise Forbidden("the node's own user namespace", error) from error
 
 
-def _furnish_devices() -> None:
+def _mount_devices() -> None:
     """Mount a /dev with harmless devices only: a read-only mount would not keep root from using others."""
     found = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
     namespaces.mount("tmpfs", "/dev", "tmpfs", data="mode=0755,size=64k")

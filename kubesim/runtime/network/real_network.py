@@ -99,7 +99,7 @@ class RealNetwork(SimulatedNetwork):
 
         connection = await self._dial(host, port, timeout)
         call = HealthCall(join_host_port(host, port), service, timeout)
-        await connection.carry(call)
+        await connection.exchange(call)
         return call
 
     async def _dial(self, host: str, port: int, timeout: int) -> Connection:
@@ -210,7 +210,7 @@ class Connection:
                 if reading is not None:
                     reading.cancel()
 
-    async def carry(self, call: HealthCall) -> None:
+    async def exchange(self, call: HealthCall) -> None:
         """Copy data in both directions until the connection ends; it stays open while the other side is silent."""
         made, loop = self._opened(), asyncio.get_running_loop()
         with made:

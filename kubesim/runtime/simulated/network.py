@@ -25,7 +25,7 @@ from kubesim.runtime.network.node_network import (
     no_route_to_host,
     no_such_host,
 )
-from kubesim.runtime.simulated.disturbances.dependencies import NOT_ASKED, Asked
+from kubesim.runtime.simulated.disturbances.dependencies import NO_CALLS, CallOutcome
 from kubesim.shell import HttpAnswer, Listener, Ports
 from kubesim.shell import HttpRequest as ShellRequest
 from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address
@@ -151,15 +151,15 @@ class PodView(LoopbackNetwork):
 class DependentListener(Listener):
     """A listener with dependencies; `asked` is their outcome for the current request."""
 
-    ask: Callable[[str], Asked] = lambda path: NOT_ASKED
-    asked: Asked = NOT_ASKED
+    ask: Callable[[str], CallOutcome] = lambda path: NO_CALLS
+    asked: CallOutcome = NO_CALLS
 
-    def depend(self, path: str) -> Asked:
+    def depend(self, path: str) -> CallOutcome:
         self.asked = self.ask(path)
         return self.asked
 
 
-def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | None = None) -> list[Listener]:
+def listen_on(ports: Ports, container: Container, ask: Callable[[str], CallOutcome] | None = None) -> list[Listener]:
     """An unknown program serves the container's declared ports: HTTP with 200, gRPC health with SERVING. With `ask` it
     calls its dependencies first, and responds with 503 and NOT_SERVING if one is down.
     """
@@ -172,7 +172,7 @@ def listen_on(ports: Ports, container: Container, ask: Callable[[str], Asked] | 
     return listeners
 
 
-def _dependent(port: int, ask: Callable[[str], Asked]) -> Listener:
+def _dependent(port: int, ask: Callable[[str], CallOutcome]) -> Listener:
     listener = DependentListener(port, ask=ask)
 
     def answer(request: ShellRequest) -> HttpAnswer:

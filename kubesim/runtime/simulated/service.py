@@ -158,9 +158,9 @@ class RuntimeConnection:
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> reason for its cancellation
         self._runtime: Runtime  # set by the service
         for name in _AT_ONCE if service.patient else ():
-            setattr(self, name, self._patiently(getattr(self, name)))
+            setattr(self, name, self._with_timeout(getattr(self, name)))
 
-    def _patiently(self, call: Callable[..., Call[T]]) -> Callable[..., Call[T]]:
+    def _with_timeout(self, call: Callable[..., Call[T]]) -> Callable[..., Call[T]]:
         return lambda *args: self._takes_time(call(*args), self._request_timeout)
 
     def on_change(self, listener: Callable[[str], None]) -> None:

@@ -36,7 +36,7 @@ SharedStorage = dict[str, Volume]  # by name; shared by all nodes
 
 
 @mutable
-class _Placed:
+class _NodeVolume:
     directory: VolumeDirectory
     volume: Volume
     path: str = ""  # the path in the volume where it starts
@@ -53,60 +53,62 @@ class NodeVolumes:
         self._now = now
         self._host_files = {**_HOST_FILES, **{_relative(path): text for path, text in (host_files or {}).items()}}
         self._shared = {} if shared is None else shared
-        self._pods: dict[str, dict[str, _Placed]] = {}
+        self._pods: dict[str, dict[str, _NodeVolume]] = {}
         self._host: Volume | None = None
 
     # -- VolumeDirectories ---------------------------------------------------------------------------------------
 
     def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
         volumes = self._pods.setdefault(uid, {})
-        placed = volumes.get(directory.volume_name)
-        if placed is None:
-            volumes[directory.volume_name] = _Placed(directory, Volume(files, self._now()), atomic=files is not None)
+        found = volumes.get(directory.volume_name)
+        if found is None:
+            volumes[directory.volume_name] = _NodeVolume(
+                directory, Volume(files, self._now()), atomic=files is not None
+            )
             return False
-        placed.directory = directory
-        if files is None or placed.volume.texts() == files:
+        found.directory = directory
+        if files is None or found.volume.texts() == files:
             return False
-        placed.volume.replace(files, self._now())
+        found.volume.replace(files, self._now())
         return True
 
     def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
         volume = self._shared.setdefault(path, Volume()) if shared else self.host
         begin = "" if shared else _relative(path)
-        self._pods.setdefault(uid, {})[directory.volume_name] = _Placed(directory, volume, begin)
+        self._pods.setdefault(uid, {})[directory.volume_name] = _NodeVolume(directory, volume, begin)
 
     def tear_down(self, uid: str, volume_name: str) -> None:
         self._pods.get(uid, {}).pop(volume_name, None)
 
     def volumes(self) -> Iterator[tuple[str, VolumeDirectory]]:
         for uid, volumes in self._pods.items():
-            for placed in volumes.values():
-                yield uid, placed.directory
+            for found in volumes.values():
+                yield uid, found.directory
 
     def read_volume_file(self, uid: str, volume_name: str, path: str) -> str | None:
-        placed = self._pods.get(uid, {}).get(volume_name)
-        return None if placed is None else placed.volume.read(posixpath.join(placed.path, path))
+        found = self._pods.get(uid, {}).get(volume_name)
+        return None if found is None else found.volume.read(posixpath.join(found.path, path))
 
     def of_pod(self, uid: str) -> dict[str, VolumeDirectory]:
-        return {name: placed.directory for name, placed in self._named(uid).items()}
+        return {name: found.directory for name, found in self._named(uid).items()}
 
-    def _named(self, uid: str) -> dict[str, _Placed]:
+    def _named(self, uid: str) -> dict[str, _NodeVolume]:
         volumes = self._pods.get(uid, {}).values()
-        return {name: placed for placed in volumes for name in placed.directory.names}
+        return {name: found for found in volumes for name in found.directory.names}
 
     def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
         """Create the directory. A file in the path is an error, and so is a missing directory in a read-only volume."""
-        placed = self._named(uid)[name]
-        path = posixpath.join(placed.path, posixpath.normpath(path)).strip("/")
+        found = self._named(uid)[name]
+        path = posixpath.join(found.path, posixpath.normpath(path)).strip("/")
         above = posixpath.dirname(path)
         while above:
-            if placed.volume.get(above) is not None:
+            if found.volume.get(above) is not None:
                 return "prepare subPath"
             above = posixpath.dirname(above)
-        if placed.volume.get(path) is None and not placed.volume.is_directory(path) and path not in _SPECIAL:
-            if placed.directory.read_only and not placed.atomic:
+        if found.volume.get(path) is None and not found.volume.is_directory(path) and path not in _SPECIAL:
+            if found.directory.read_only and not found.atomic:
                 return "create subPath directory"
-            placed.volume.ensure_directory(path)
+            found.volume.ensure_directory(path)
         return None
 
     def pods(self) -> list[str]:
@@ -148,9 +150,9 @@ class NodeVolumes:
     def lose_memory(self) -> None:
         """The machine is switched off: contents in memory are lost."""
         for volumes in self._pods.values():
-            for placed in volumes.values():
-                if placed.directory.in_memory:
-                    placed.volume.replace({})
+            for found in volumes.values():
+                if found.directory.in_memory:
+                    found.volume.replace({})
 
     # -- containers ----------------------------------------------------------------------------------------------
 
@@ -171,13 +173,13 @@ class NodeVolumes:
             if mount.host_path:
                 self._mount_host_path(files, mount)
                 continue
-            placed = named.get(mount.name)
-            if placed is None:
+            found = named.get(mount.name)
+            if found is None:
                 continue
-            volume, path = placed.volume, placed.path
+            volume, path = found.volume, found.path
             if mount.sub_path:
                 path = posixpath.join(path, mount.sub_path).strip("/")
-                if placed.atomic:
+                if found.atomic:
                     volume = volume.copy()  # it keeps the content from the container's creation
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)

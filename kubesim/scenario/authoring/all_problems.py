@@ -68,13 +68,13 @@ class _Everything(ScenarioParser):
                 return rest, validate(rest.left, overlay)
             except ValidationError as error:
                 details = error.errors(include_url=False)
-                self._tell(details, rest, overlay)
+                self._add_problems(details, rest, overlay)
                 if not _leave_out([(each["type"], path_of(each, rest)) for each in details], rest.left, kept):
                     break
         rest = replace(rest, left={"metadata": {"name": UNNAMED}})  # the objects of the file can still be checked
         return rest, validate(rest.left, overlay)
 
-    def _tell(self, details: Sequence[ErrorDetails], rest: Document, overlay: Overlay) -> None:
+    def _add_problems(self, details: Sequence[ErrorDetails], rest: Document, overlay: Overlay) -> None:
         paths = [path_of(each, rest) for each in details]
         for each, path in zip(details, paths, strict=True):
             # An item of the same list was removed, or the node that it names.

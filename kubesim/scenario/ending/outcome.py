@@ -16,7 +16,7 @@ from kubesim.scenario.ending.rest import WORKLOADS, finished
 LIMIT = 200  # characters of a message
 
 
-class Witness:
+class FinalStates:
     """Records the last state of pods, workloads and Events at the API server. `nodes` are the names of the existing
     nodes."""
 

@@ -21,12 +21,12 @@ from kubesim.sources.checkpoint import CheckpointError, CheckpointStore
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
 from kubesim.values import replace
 
-Left = Literal["new", "old", "torn"]  # the content of a file after a write
+FileContent = Literal["new", "old", "torn"]  # the content of a file after a write
 T = TypeVar("T")
 PULLED = "image_manager/pulled/"
 
 
-def left_by(outcome: Outcome | None) -> Left:
+def content_after(outcome: Outcome | None) -> FileContent:
     if outcome is not None and outcome.fault.is_power_failure:
         return "torn"
     if outcome is None or (outcome.kind != "torn" and outcome.fault.moment == "after"):
@@ -51,7 +51,7 @@ class InterceptedFiles(SimulatedFiles):
     def write(self, name: str, text: str) -> None:
         operation = Operation("disk", "WriteStaticPod", self._node, subject=name)
         outcome = self._interceptor.decide(operation)
-        left = left_by(outcome)
+        left = content_after(outcome)
         if left != "old":
             super().write(name, text if left == "new" else half(text))
         if outcome is not None and outcome.kind == "crash":
@@ -74,7 +74,7 @@ class CniCacheWrites:
         outcome = self._interceptor.decide(operation)
         if outcome is not None and outcome.kind == "crash":
             self._interceptor.start_crash(operation, outcome)
-        left = left_by(outcome)
+        left = content_after(outcome)
         return content if left == "new" else content[: len(content) // 2] if left == "torn" else b""
 
 
@@ -108,13 +108,13 @@ class StateFiles:
             state, _ = self._states[file]
             self._states[file] = state, content_of(state)
 
-    def write(self, file: str) -> tuple[Left, str]:
+    def write(self, file: str) -> tuple[FileContent, str]:
         """The kubelet writes a file. Returns what the file holds then, and the error of the write (empty: none)."""
         if self._is_down:
             return "old", ""
         operation = Operation("disk", "WriteCheckpoint", self._node, subject=file)
         outcome = self._interceptor.decide(operation)
-        left = left_by(outcome)
+        left = content_after(outcome)
         if left == "torn":
             self.damaged.add(file)
         elif left == "new":

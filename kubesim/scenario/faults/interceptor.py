@@ -138,16 +138,16 @@ class Interceptor:
             if outcome.kind == "late":
                 return await call
             if outcome.kind == "crash" and not ends_operation(outcome, operation):
-                return await self._beside_crash(operation, outcome, call)
+                return await self._call_during_crash(operation, outcome, call)
             if outcome.fault.moment == "after":
                 await call
-            await self._strike(operation, outcome)
+            await self._fail_operation(operation, outcome)
         finally:
             self.disturbed_at = max(self.disturbed_at, self.clock.now())
             if isinstance(call, Coroutine):
                 call.close()  # avoid the warning that it was never awaited
 
-    async def _beside_crash(self, operation: Operation, outcome: Outcome, call: Awaitable[T]) -> T:
+    async def _call_during_crash(self, operation: Operation, outcome: Outcome, call: Awaitable[T]) -> T:
         """The call of a caller that survives the crash of another component."""
         if outcome.fault.moment == "after":
             result = await call
@@ -171,7 +171,7 @@ class Interceptor:
         """Whether this hang has begun and met no operation."""
         return self._met.get(id(hang)) is False
 
-    async def _strike(self, operation: Operation, outcome: Outcome) -> NoReturn:
+    async def _fail_operation(self, operation: Operation, outcome: Outcome) -> NoReturn:
         if outcome.kind == "error":
             raise error_of(operation, outcome)
         if outcome.kind == "crash":

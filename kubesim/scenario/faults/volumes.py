@@ -42,7 +42,7 @@ class InterceptedVolumes:
             if outcome is not None and (outcome.latency or outcome.kind == "hang"):
                 self._begun[uid, directory.volume_name] = outcome
                 raise SlowVolume(HANGS if outcome.kind == "hang" else outcome.latency)
-        result = self._struck(operation, outcome, mount)
+        result = self._apply(operation, outcome, mount)
         self._interceptor.passed("after", operation)
         return result
 
@@ -51,10 +51,10 @@ class InterceptedVolumes:
         operation = self._operation("UnmountVolume", uid, " ".join(names))
         self._interceptor.passed("before", operation)
         outcome = self._interceptor.decide(operation)
-        self._struck(operation, outcome, lambda: self._inner.tear_down(uid, volume_name))
+        self._apply(operation, outcome, lambda: self._inner.tear_down(uid, volume_name))
         self._interceptor.passed("after", operation)
 
-    def _struck(self, operation: Operation, outcome: Outcome | None, act: Callable[[], bool | None]) -> bool | None:
+    def _apply(self, operation: Operation, outcome: Outcome | None, act: Callable[[], bool | None]) -> bool | None:
         if outcome is None or outcome.kind == "late":
             return act()
         if outcome.kind == "crash" and not ends_operation(outcome, operation):

@@ -45,8 +45,8 @@ class SimulatedDevicePlugin:
     def preferred_allocation(
         self, available: Collection[str], must_include: Collection[str], size: int
     ) -> tuple[str, ...]:
-        liked = [each for each in self.item.preferred or () if each in available and each not in must_include]
-        return (*must_include, *liked)[:size]
+        preferred = [each for each in self.item.preferred or () if each in available and each not in must_include]
+        return (*must_include, *preferred)[:size]
 
     def allocate(self, device_ids: Sequence[str]) -> ContainerAllocateResponse:
         answer = self.item.allocate

@@ -38,8 +38,8 @@ class SimulatedNodeFacts:
 
     @property
     def is_shutting_down(self) -> bool:
-        care = self.node.kubelet.care
-        return care is not None and care.shutdown.shutting_down
+        node_managers = self.node.kubelet.node_managers
+        return node_managers is not None and node_managers.shutdown.shutting_down
 
     @property
     def eviction_grace_s(self) -> int:

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.operations.dependency_items import DependencyItem
     from kubesim.scenario.language.operations.fault_items import FaultItem
     from kubesim.scenario.language.step_items import Step
+    from kubesim.scenario.language.variation.choice_items import ChoiceItem
     from kubesim.scenario.language.variation.matrix_items import Matrix
 else:
     BehaviourItem = stand_in("container_items.BehaviourItem")
@@ -82,6 +83,7 @@ else:
     SandboxFaultItem = stand_in("nodes.machine_items.SandboxFaultItem")
     TopologyItem = stand_in("nodes.machine_items.TopologyItem")
     DependencyItem = stand_in("operations.dependency_items.DependencyItem")
+    ChoiceItem = stand_in("variation.choice_items.ChoiceItem")
     FaultItem = stand_in("operations.fault_items.FaultItem")
     Step = stand_in("step_items.Step")
     Matrix = stand_in("variation.matrix_items.Matrix")
@@ -170,7 +172,9 @@ InvariantName = Literal[
     "resource-versions",
     "lost-updates",
 ]
-StrictName = Literal["post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate"]
+StrictName = Literal[
+    "post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate", "allocations"
+]
 STRICT: Final[tuple[StrictName, ...]] = get_args(StrictName)
 NAMES: Final[tuple[InvariantName | StrictName, ...]] = (*get_args(InvariantName), *STRICT)
 Names = Annotated[tuple[InvariantName | StrictName, ...], BeforeValidator(as_list)]
@@ -223,6 +227,7 @@ class Spec(Strict):
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(on_or_off)] = None
     steps: Annotated[tuple[OnUse[Step], ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[OnUse[FaultItem], ...], BeforeValidator(as_list)] = ()  # operations that fail
+    choices: Annotated[tuple[OnUse[ChoiceItem], ...], BeforeValidator(as_list)] = ()  # draws that are not random
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     matrix: OnUse[Matrix] | None = None  # several runs of this file
     # Files that are included in this one: lists are joined and mappings merged; other values of this file override

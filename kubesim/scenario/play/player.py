@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.step_items import Step
     from kubesim.scenario.play.steps.when_steps import WhenSteps
 
-PATIENCE = 2 * MINUTE  # how long to wait until everything is idle
+IDLE_TIMEOUT = 2 * MINUTE  # how long to wait until everything is idle
 RUNNING_TIME = 30 * SECOND  # from idle to the deletion
 WHY_DELETED = "no steps: pods are deleted 30 s after everything is idle (--until or spec.duration sets another end)"
 LAST_WORDS = 3 * SECOND  # for the kubelet's remaining clean-up
@@ -107,7 +107,7 @@ class Player:
                 await self._ending()
             if self._when is not None:
                 self._when.close()
-            self._look_once()
+            self._call_before_end()
             for step in self._busy:
                 if step.exec is not None:
                     self._failed(step, "the command has not ended at the end of the run")
@@ -151,7 +151,7 @@ class Player:
     async def _when_steps(self, when: WhenSteps) -> bool:
         """Wait until all of them were executed, two minutes for each. False if time ran out first."""
         while left := when.left():
-            deadline = max(self.clock.now() + PATIENCE, when.latest())
+            deadline = max(self.clock.now() + IDLE_TIMEOUT, when.latest())
             await self._wait_until(lambda left=left: when.left() < left, deadline)  # type: ignore[misc]
             if when.left() == left:
                 break
@@ -213,18 +213,18 @@ class Player:
             return
         await self._become_idle(before_deletion=whole_life)
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME) and not self._taken:
-            self._look_once()
+            self._call_before_end()
             await self._delete_all()
         await self._sleep_until(self.clock.now() + LAST_WORDS)
         if self.added:
-            await self._wait_until(self._is_over, self._patience())
+            await self._wait_until(self._is_over, self._idle_deadline())
             await self._sleep_until(self.clock.now() + LAST_WORDS)
 
     async def _become_idle(self, *, before_deletion: bool) -> None:
         def is_idle() -> bool:
             return self._is_idle(before_deletion=before_deletion)
 
-        await self._wait_until(is_idle, self._patience())
+        await self._wait_until(is_idle, self._idle_deadline())
         for _ in range(self._limited_faults()):  # a late fault begins the time again
             if not is_idle():
                 await self._wait_until(is_idle, self._faults_end() + (self.spec.converges_within or 0))
@@ -262,15 +262,15 @@ class Player:
     def _is_over(self) -> bool:
         return self._taken == len(self.added) and self._is_idle(before_deletion=False)
 
-    def _look_once(self) -> None:
+    def _call_before_end(self) -> None:
         look, self.look = self.look, None
         if look is not None:
             look()
 
-    def _patience(self) -> int:
+    def _idle_deadline(self) -> int:
         """How long to wait until everything is idle: two minutes, or longer if an expectation has a later deadline."""
         latest = max((expect.deadline or 0 for expect in self.spec.expect), default=0)
-        return max(self.clock.now() + (self.spec.converges_within or PATIENCE), self._start + latest + 1)
+        return max(self.clock.now() + (self.spec.converges_within or IDLE_TIMEOUT), self._start + latest + 1)
 
     def _is_idle(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
@@ -292,7 +292,7 @@ class Player:
                 name = f"{pod.metadata.namespace}/{pod.metadata.name}"
                 self._attempt(f"delete pod {name}", partial(self.world.delete_object, pod))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
-        deadline = self.clock.now() + grace * SECOND + (self.spec.converges_within or PATIENCE)
+        deadline = self.clock.now() + grace * SECOND + (self.spec.converges_within or IDLE_TIMEOUT)
         await self._wait_until(lambda: not self._pods, deadline)
         self._check_convergence(self._pods, self._workloads)
 

@@ -317,11 +317,11 @@ class SimulatedWorld(NodeSteps):
         node = self._node(shutdown.node)
         if not node.kubelet_runs:
             raise StepFailed(f"the kubelet of node {node.name} is not running")
-        care = node.kubelet.care
-        if care is None or not care.shutdown.is_configured:
+        node_managers = node.kubelet.node_managers
+        if node_managers is None or not node_managers.shutdown.is_configured:
             raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")
         self._note_of_node(node, "the machine announces its shutdown")
-        await care.shutdown.shut_down()
+        await node_managers.shutdown.shut_down()
         self._note_of_node(node, "the kubelet releases its shutdown delay, and the machine powers off")
 
     def pressure(self, pressure: Pressure) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.simulated.log_files import ContainerOutput
     from kubesim.runtime.volume_directories import VolumeDirectories
     from kubesim.scenario.language.document import Spec
+    from kubesim.scenario.play.node.node_context import NodeContext
 
 
 @value_object
@@ -42,6 +43,10 @@ class NodeSetting:
     recorder: Recorder
     tasks: TaskSet
     output: ContainerOutput | None = None  # gets the lines that containers write
+
+    @classmethod
+    def of(cls, context: NodeContext, name: str, number: int, randomness: Randomness) -> NodeSetting:
+        return cls(name, number, context.clock, randomness, context.recorder, context.tasks, context.output)
 
 
 @value_object

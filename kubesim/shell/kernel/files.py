@@ -134,6 +134,9 @@ class Volume:
     def is_directory(self, path: str) -> bool:
         return not path or (path in self._entries and self._entries[path] is None)
 
+    def has_below(self, start: str) -> bool:
+        return any(path.startswith(start) for path in self._entries)
+
     def put(self, path: str, entry: File | None) -> None:
         if len(self._entries) >= ENTRY_LIMIT:
             raise FileFault(NO_SPACE)
@@ -235,6 +238,11 @@ class VirtualFiles:
             return True
         below = normal(path) + "/"
         return any(mount.path.startswith(below) for mount in self._mounts)
+
+    def has_own(self, directory: str) -> bool:
+        """Whether anything was mounted or written below a directory; the late files do not count."""
+        inner = f"{directory.strip('/')}/"
+        return any(f"{mount.path}/".startswith(f"/{inner}") for mount in self._mounts) or self.root.has_below(inner)
 
     def exists(self, path: str) -> bool:
         return self.file(path) is not None or self.is_directory(path)

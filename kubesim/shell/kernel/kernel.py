@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
-from kubesim.shell.kernel.permissions import EVERYTHING, Permissions
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.signals import (
     HARMLESS,
@@ -35,7 +34,7 @@ from kubesim.shell.kernel.signals import (
 )
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Stream
 from kubesim.shell.kernel.terminal import PipedInput, Terminal
-from kubesim.shell.kernel.users import ROOT, User
+from kubesim.shell.kernel.users import EVERYTHING, ROOT, Permissions, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
     LARGEST_MEMORY,

@@ -1,7 +1,7 @@
 """The programs available in a simulated container. Importing this package registers them."""
 
 from kubesim.shell import archive
-from kubesim.shell.programs import condition, filesystem, filters, machine, matching, network, system, text, users
+from kubesim.shell.programs import condition, filesystem, filters, machine, matching, network, system, text
 from kubesim.shell.programs.registry import PROGRAMS, QUICK, ProgramResult, execute, is_known, program_name
 
 __all__ = [
@@ -20,5 +20,4 @@ __all__ = [
     "program_name",
     "system",
     "text",
-    "users",
 ]

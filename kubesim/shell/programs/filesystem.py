@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from kubesim.shell.kernel.devices import absolute
 from kubesim.shell.kernel.files import IS_DIRECTORY, NOT_FOUND, File, FileFault
 from kubesim.shell.kernel.kernel import Process
-from kubesim.shell.kernel.permissions import NOT_PERMITTED
+from kubesim.shell.kernel.users import NOT_PERMITTED
 from kubesim.shell.programs.options import ParsedOptions, parse_options
 from kubesim.shell.programs.registry import ProgramResult, quick
 

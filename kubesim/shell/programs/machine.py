@@ -1,12 +1,12 @@
-"""Programs that ask the kernel for more than files: ping, brctl, netstat, ipcs, and the set-user-ID program of an image
-for tests."""
+"""Programs that ask the kernel for more than files: id, whoami, ping, brctl, netstat, ipcs, and the set-user-ID program
+of an image for tests. They read names from /etc/passwd and /etc/group if those files exist."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubesim.shell.kernel.kernel import Process
-from kubesim.shell.kernel.permissions import NOT_PERMITTED
+from kubesim.shell.kernel.users import NOT_PERMITTED
 from kubesim.shell.programs.options import number, parse_options
 from kubesim.shell.programs.registry import ProgramResult, program, quick
 from kubesim.shell.programs.system import duration
@@ -15,6 +15,7 @@ _SECOND = 1_000_000
 _PAYLOAD = 56  # bytes
 _LISTEN = "0A"  # the state of a listening socket in /proc/net/tcp
 _TCP = ("/proc/net/tcp", "/proc/net/tcp6")
+_PASSWD, _GROUP = "/etc/passwd", "/etc/group"
 _SHARED_MEMORY = "/proc/sysvipc/shm"
 
 
@@ -105,3 +106,50 @@ def no_new_privileges(process: Process, argv: list[str]) -> ProgramResult:
     """The program of the image `nonewprivs`: root owns it, and it has the set-user-ID bit."""
     kernel = process.kernel
     return ProgramResult(0, f"Effective uid: {kernel.user.uid if kernel.permissions.no_new_privileges else 0}\n")
+
+
+# Users.
+
+
+@quick("whoami")
+def whoami(process: Process, argv: list[str]) -> ProgramResult:
+    uid = process.kernel.user.uid
+    name = _known_names(process, _PASSWD).get(uid)
+    return ProgramResult(1, "", f"whoami: unknown uid {uid}\n") if name is None else ProgramResult(0, f"{name}\n")
+
+
+@quick("id")
+def identity(process: Process, argv: list[str]) -> ProgramResult:
+    """The identity as busybox prints it: own group first, then the others in the kernel's order."""
+    user = process.kernel.user
+    groups = [user.gid, *sorted(set(user.groups) - {user.gid})]
+    options = "".join(word[1:] for word in argv[1:] if word.startswith("-"))
+    users, names = _known_names(process, _PASSWD), _known_names(process, _GROUP)
+    chosen = (("u", [user.uid], users), ("g", [user.gid], names), ("G", groups, names))
+    for option, numbers, known in chosen:
+        if option in options:
+            return _names(numbers, known) if "n" in options else ProgramResult(0, f"{' '.join(map(str, numbers))}\n")
+    listed = f" groups={','.join(_named(each, names) for each in groups)}" if len(groups) > 1 or user.uid else ""
+    return ProgramResult(0, f"uid={_named(user.uid, users)} gid={_named(user.gid, names)}{listed}\n")
+
+
+def _known_names(process: Process, path: str) -> dict[int, str]:
+    """By number; root has a name everywhere."""
+    file = process.kernel.files.file(path)
+    names = {0: "root"}
+    for line in () if file is None else file.text.splitlines():
+        name, _, rest = line.partition(":")
+        number = rest.partition(":")[2].partition(":")[0]
+        if number.isdecimal():
+            names.setdefault(int(number), name)
+    return names
+
+
+def _named(number: int, known: Mapping[int, str]) -> str:
+    return f"{number}({known[number]})" if number in known else str(number)
+
+
+def _names(numbers: list[int], known: Mapping[int, str]) -> ProgramResult:
+    unknown = "".join(f"id: unknown ID {number}\n" for number in numbers if number not in known)
+    shown = " ".join(known.get(number, str(number)) for number in numbers)
+    return ProgramResult(1 if unknown else 0, f"{shown}\n", unknown)

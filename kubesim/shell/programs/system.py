@@ -6,8 +6,8 @@ import re
 from datetime import UTC, datetime
 
 from kubesim.shell.kernel.kernel import Process
-from kubesim.shell.kernel.permissions import NOT_PERMITTED
 from kubesim.shell.kernel.signals import SIGNAL_NAMES, TERM, signal_number
+from kubesim.shell.kernel.users import NOT_PERMITTED
 from kubesim.shell.programs.options import number, parse_options
 from kubesim.shell.programs.registry import PROGRAMS, QUICK, ProgramResult, execute, is_known, program, quick
 

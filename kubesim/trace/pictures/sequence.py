@@ -143,10 +143,10 @@ def _about(record: r.Record, content: str) -> str:
 
 
 def _text(pod: str, diagram: _Diagram) -> list[str]:
-    people = [f"    {'actor' if part == 'user' else 'participant'} {part} as {name}"
+    participants = [f"    {'actor' if part == 'user' else 'participant'} {part} as {name}"
               for part, name in PARTS.items() if part in diagram.parts]  # fmt: skip
     rest = f"    Note over {next(part for part in PARTS if part in diagram.parts)}: {diagram.left_out} more lines"
-    return ["sequenceDiagram", *people, *diagram.lines, *([rest] if diagram.left_out else [])]
+    return ["sequenceDiagram", *participants, *diagram.lines, *([rest] if diagram.left_out else [])]
 
 
 def as_markdown(diagrams: Mapping[str, list[str]]) -> str:

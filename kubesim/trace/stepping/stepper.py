@@ -19,7 +19,7 @@ from kubesim.trace.stepping.filters import RecordFilter
 from kubesim.trace.stepping.state import CallPicture, Picture, WorkerPicture
 from kubesim.values import value_object
 
-_EVERY = 200  # records between two stored pictures
+_PICTURE_INTERVAL = 200  # records between two stored pictures
 
 
 @value_object
@@ -43,7 +43,7 @@ class Stepper:
         self.position = 0
         self.has_several_nodes = False  # if True, texts name the node
         self.is_observed = False  # the trace of an observer: it lacks what only the kubelet and the runtime know
-        self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
+        self._kept: list[Picture] = [Picture()]  # before record 0, _PICTURE_INTERVAL, 2 * _PICTURE_INTERVAL, ...
         self._newest: tuple[int, Picture] | None = None  # the last picture with its index
         self._index = _Index()
 
@@ -157,15 +157,15 @@ class Stepper:
         return self._newest[1]
 
     def _made_picture(self) -> Picture:
-        kept = (self.position + 1) // _EVERY
+        kept = (self.position + 1) // _PICTURE_INTERVAL
         while len(self._kept) <= kept:
             picture = self._kept[-1].copy()
-            start = (len(self._kept) - 1) * _EVERY
-            for record in self.records[start : start + _EVERY]:
+            start = (len(self._kept) - 1) * _PICTURE_INTERVAL
+            for record in self.records[start : start + _PICTURE_INTERVAL]:
                 picture.take(record)
             self._kept.append(picture)
         picture = self._kept[kept].copy()
-        for record in self.records[kept * _EVERY : self.position + 1]:
+        for record in self.records[kept * _PICTURE_INTERVAL : self.position + 1]:
             picture.take(record)
         return picture
 

@@ -13,8 +13,7 @@ from kubesim.api.timestamps import MINUTE
 from kubesim.app import cni_nodes
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.interrupts import interrupts_postponed
-from kubesim.clock.randomness import chance_seed
-from kubesim.clock.wall import wall_now
+from kubesim.clock.wall import chance_seed, wall_now
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
 from kubesim.runtime.cri.server.service import CriService

@@ -61,7 +61,7 @@ def test_a_patched_pod_is_updated_and_a_deleted_one_ends() -> None:
         stage.real.status("web", "Running", {"state": stage.real.ended(0, 5)})
         await stage.sleep(5)
         assert stage.ours("web") is None
-        assert stage.verdict("web").standing == "ahead"  # the real pod is still being deleted
+        assert stage.verdict("web").relation == "ahead"  # the real pod is still being deleted
         assert stage.real.pod("web").metadata.deletion_timestamp is not None
         deletes = [r for r in stage.trace.records if isinstance(r, ApiWrite) and r.verb == "delete"]
         assert [record.uid for record in deletes] == [pod.metadata.uid]
@@ -87,7 +87,7 @@ def test_containers_exit_like_the_real_ones() -> None:
         assert ours.status.phase == "Failed"
         ended = states(stage, "job")["main"]["terminated"]
         assert (ended["exitCode"], ended["reason"]) == (7, "Error")
-        assert stage.verdict("job").standing == "same"
+        assert stage.verdict("job").relation == "same"
 
     assert only_reads(attached(play))
 
@@ -111,7 +111,7 @@ def test_a_restarted_container_is_restarted() -> None:
         assert status.state.running is not None
         assert status.last_state.terminated is not None
         assert status.last_state.terminated.exit_code == 3
-        assert stage.verdict("crash").standing == "same"
+        assert stage.verdict("crash").relation == "same"
 
     assert only_reads(attached(play))
 
@@ -125,8 +125,8 @@ def test_running_pods_are_started_and_finished_pods_stay_finished() -> None:
 
     async def play(stage: Attached) -> None:
         await stage.sleep(10)
-        assert stage.verdict("web").standing == "same"
-        assert stage.verdict("done").standing == "same"
+        assert stage.verdict("web").relation == "same"
+        assert stage.verdict("done").relation == "same"
         started = [r.pod for r in stage.trace.records if isinstance(r, EventRecorded) and r.reason == "Started"]
         assert started == ["default/web"]
 
@@ -178,14 +178,14 @@ def test_a_pod_waits_for_its_secret_in_the_agent() -> None:
         real.status("web", "Pending", {"state": {"waiting": {"reason": "CreateContainerConfigError"}}})
         await stage.sleep(30)
         assert states(stage, "web")["main"]["waiting"]["reason"] == "CreateContainerConfigError"
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         value = {"metadata": {"name": "token"}, "stringData": {"t": "s3cret"}}
         create(real.store, Target(RESOURCES["Secret"], "default"), value)
         await stage.sleep(30)
         real.runs("web")
         await stage.sleep(5)
         assert "running" in states(stage, "web")["main"]
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         assert "s3cret" not in repr([record.to_json() for record in stage.trace.records])
 
     assert only_reads(attached(play, references=True))
@@ -197,10 +197,10 @@ def test_an_image_that_the_node_cannot_pull_fails_in_the_agent() -> None:
         stage.real.status("web", "Pending", {"state": {"waiting": {"reason": "ImagePullBackOff"}}})
         await stage.sleep(20)
         assert states(stage, "web")["main"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff")
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
         stage.real.runs("web")
         await stage.sleep(40)
-        assert stage.verdict("web").standing == "same"
+        assert stage.verdict("web").relation == "same"
 
     assert only_reads(attached(play))
 

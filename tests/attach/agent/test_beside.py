@@ -53,13 +53,13 @@ def verdicts(name: str) -> list[dict[str, PodVerdict]]:
 )
 def test_the_agent_reaches_the_state_of_the_kubelet(name: str) -> None:
     seen = verdicts(name)
-    standings = [(pod, verdict.standing) for sample in seen for pod, verdict in sample.items()]
-    assert {pod for pod, _ in standings} == {pod for pod, standing in standings if standing == "same"} != set()
-    assert not [pod for pod, standing in standings if standing == "different"]
-    assert sum(standing == "same" for _, standing in standings) > len(standings) / 2
+    standings = [(pod, verdict.relation) for sample in seen for pod, verdict in sample.items()]
+    assert {pod for pod, _ in standings} == {pod for pod, relation in standings if relation == "same"} != set()
+    assert not [pod for pod, relation in standings if relation == "different"]
+    assert sum(relation == "same" for _, relation in standings) > len(standings) / 2
 
 
 def test_differences_of_evicted_pods_are_not_certain() -> None:
     found = {verdict for sample in verdicts("memory-pressure") for verdict in sample.values()}
-    assert any(verdict.standing == "different" and "Evicted" in verdict.detail for verdict in found)
+    assert any(verdict.relation == "different" and "Evicted" in verdict.detail for verdict in found)
     assert not any(verdict.certain for verdict in found)

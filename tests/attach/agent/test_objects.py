@@ -34,7 +34,7 @@ def test_a_stand_in_has_the_real_keys_or_else_those_that_pods_name() -> None:
     found = {KEY: True}
     objects = PlaceholderObjects(store, found)
     env = [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "t"}}}]
-    objects.saw(pod(waiting(""), spec={"containers": [{"name": "main", "image": "x", "env": env}]}))
+    objects.pod_updated(pod(waiting(""), spec={"containers": [{"name": "main", "image": "x", "env": env}]}))
     assert store.get(*KEY).extra["data"] == {"t": ""}
     objects.real_keys[KEY] = frozenset({"other"})
     objects.found_changed()
@@ -50,7 +50,7 @@ def test_an_existing_claim_is_bound() -> None:
     objects = PlaceholderObjects(store, found)
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     subject = pod(waiting(""), spec={"containers": [{"name": "main", "image": "x"}], "volumes": [volume]})
-    objects.saw(subject)
+    objects.pod_updated(subject)
     with pytest.raises(VolumeError, match="failed to fetch PVC"):
         create_volume_spec(volume, subject, ["data"], [], store.get)
     found[CLAIM, "shop", "data"] = True

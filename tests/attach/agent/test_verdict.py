@@ -46,9 +46,9 @@ def test_a_pod_equals_itself(same: Pod) -> None:
 )
 def test_one_side_is_ahead_and_the_other_behind(further: Pod, other: Pod, rule: str) -> None:
     found = compare(other, further, {})
-    assert (found.standing, found.rule, found.certain) == ("ahead", rule, False)
+    assert (found.relation, found.rule, found.certain) == ("ahead", rule, False)
     found = compare(further, other, {})
-    assert (found.standing, found.rule, found.certain) == ("behind", rule, False)
+    assert (found.relation, found.rule, found.certain) == ("behind", rule, False)
 
 
 def test_a_failed_pull_and_its_back_off_alternate() -> None:
@@ -60,17 +60,17 @@ def test_restarts_before_the_agent_started_do_not_count() -> None:
 
 
 def test_a_pod_that_the_agent_has_finished() -> None:
-    assert compare(READY, None, {}).standing == "ahead"
+    assert compare(READY, None, {}).relation == "ahead"
 
 
 def test_different_waiting_reasons_are_not_certain() -> None:
     found = compare(PULLING, UNCONFIGURED, {})
-    assert (found.standing, found.rule, found.certain) == ("different", "waiting reason", False)
+    assert (found.relation, found.rule, found.certain) == ("different", "waiting reason", False)
 
 
 def test_different_exit_codes_are_not_certain() -> None:
     found = compare(made(terminated(2), "Failed"), FAILED, {})
-    assert (found.standing, found.rule, found.certain) == ("different", "exit code", False)
+    assert (found.relation, found.rule, found.certain) == ("different", "exit code", False)
     assert not compare(SUCCEEDED, FAILED, {}).certain
 
 
@@ -80,26 +80,26 @@ def test_a_finished_pod_without_container_states_is_the_same() -> None:
 
 def test_another_phase_with_the_same_exit_codes_is_certain() -> None:
     found = compare(made(terminated(1), "Succeeded"), FAILED, {})
-    assert (found.standing, found.rule, found.certain) == ("different", "phase", True)
+    assert (found.relation, found.rule, found.certain) == ("different", "phase", True)
 
 
 def test_an_evicted_pod_has_its_phase_for_a_different_reason() -> None:
     found = compare(made(terminated(0), "Failed", reason="Evicted"), SUCCEEDED, {})
-    assert (found.standing, found.certain) == ("different", False)
+    assert (found.relation, found.certain) == ("different", False)
 
 
 def test_a_pod_rejected_by_its_node_is_different_and_one_past_its_deadline_is_ahead() -> None:
     evicted = compare(made(terminated(137), "Failed", reason="Evicted"), READY, {})
-    assert (evicted.standing, evicted.certain) == ("different", False)
+    assert (evicted.relation, evicted.certain) == ("different", False)
     assert "Evicted" in evicted.detail
-    assert compare(READY, made(waiting(""), "Failed", reason="OutOfpods"), {}).standing == "different"
-    assert compare(SUCCEEDED, READY, {}).standing == "different"  # finished despite restartPolicy Always
-    assert compare(made(terminated(137), "Failed", reason="DeadlineExceeded"), READY, {}).standing == "behind"
+    assert compare(READY, made(waiting(""), "Failed", reason="OutOfpods"), {}).relation == "different"
+    assert compare(SUCCEEDED, READY, {}).relation == "different"  # finished despite restartPolicy Always
+    assert compare(made(terminated(137), "Failed", reason="DeadlineExceeded"), READY, {}).relation == "behind"
 
 
 def test_a_qos_class_that_does_not_follow_from_the_resources_is_certain() -> None:
     found = compare(made(running(), ready=True, qosClass="Guaranteed"), READY, {})
-    assert (found.standing, found.rule, found.certain) == ("different", "qos", True)
+    assert (found.relation, found.rule, found.certain) == ("different", "qos", True)
 
 
 def test_containers_that_are_ahead_and_behind_make_a_pod_different() -> None:
@@ -113,4 +113,4 @@ def test_containers_that_are_ahead_and_behind_make_a_pod_different() -> None:
         for name, other in (("a", "b"), ("b", "a"))
     )
     found = compare(first, second, {})
-    assert (found.standing, found.rule, found.certain) == ("different", "containers", False)
+    assert (found.relation, found.rule, found.certain) == ("different", "containers", False)

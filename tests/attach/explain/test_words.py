@@ -57,7 +57,7 @@ def test_a_pod_that_is_being_evicted_has_no_next_restart() -> None:
         statement = reported(subject, evicts)
         assert [one.code for one in statement.causes] == ["Evicted"]
         assert statement.summary == "The kubelet is evicting the pod: The node was low on resource: memory."
-        assert not any(step.firm for step in statement.steps)
+        assert not any(step.certain for step in statement.steps)
     assert cause(pod(running(since=1)), evicts).code == "Running"
 
 
@@ -143,8 +143,8 @@ def test_without_a_node_nothing_is_predicted(subject: Pod) -> None:
         )
         assert statement.causes[0].code in ("NodeGone", "NodeUnreachable")
         assert statement.steps
-        assert not any(step.firm or step.due or step.window for step in statement.steps)
-    assert any(step.firm for step in reported(subject).steps)
+        assert not any(step.certain or step.due or step.window for step in statement.steps)
+    assert any(step.certain for step in reported(subject).steps)
 
 
 def test_a_missing_node_is_named() -> None:

@@ -51,7 +51,7 @@ def test_a_count_that_restarts_with_a_lost_record_is_not_reported() -> None:
         seed=613,
         spec={"restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 1, "containers": containers},
         faults=Faults(pull_errors=3),
-        happenings=(
+        activity_count=(
             Happening(at=1468000, what="image", number=2),
             Happening(at=3494000, what="evict", number=3),
             Happening(at=8884000, what="restart kubelet", number=2),

@@ -96,7 +96,7 @@ def test_clock_differences_are_measured_by_the_lease() -> None:
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
         for number in range(4):
             ahead = clock.now() + 90 * SECOND
-            agent.saw_lease(NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
+            agent.lease_received(NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
             await clock.sleep(10 * SECOND)
             assert number == 0 or agent.skew() // SECOND in (89, 90)
         assert "clock skew 1m" in header(agent)[0]
@@ -157,12 +157,12 @@ def test_before_the_nodes_clock_is_measured_no_time_is_a_divergence() -> None:
             return pod(started, spec=spec, metadata={"name": name, "uid": name})
 
         agent._lease_listed_at, agent.shadow.clock_known = clock.now(), False  # as if it arrived just now
-        agent.saw_pod(ready("early"))
+        agent.pod_received(ready("early"))
         assert watching.notes.divergences == []
         for _ in range(3):
-            agent.saw_lease(renewed(clock.now() + ahead))
+            agent.lease_received(renewed(clock.now() + ahead))
             await clock.sleep(10 * SECOND)
-        agent.saw_pod(ready("measured"))
+        agent.pod_received(ready("measured"))
         assert watching.notes.divergences == []
 
     watched(scenario("hello-pod"), during=play, until=35 * SECOND)
@@ -172,7 +172,7 @@ def test_a_renewal_in_our_future_shows_that_the_nodes_clock_is_ahead() -> None:
     async def play(watching: Watching) -> None:
         clock, agent = watching.simulation.clock, watching.agent
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
-        agent.saw_lease(renewed(clock.now() + 3600 * SECOND))
+        agent.lease_received(renewed(clock.now() + 3600 * SECOND))
         assert agent.now() == clock.now() + 3600 * SECOND
         assert "clock ahead by 1h0m0s or more" in header(agent)[0]
 
@@ -190,16 +190,16 @@ def test_a_disconnected_kubelet_is_not_blamed_for_delays() -> None:
             clock, agent = watching.simulation.clock, watching.agent
             await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
             for _ in range(renewals):
-                agent.saw_lease(renewed(clock.now()))
+                agent.lease_received(renewed(clock.now()))
                 await clock.sleep(10 * SECOND)
             await clock.sleep(20 * SECOND)  # two renewals are missed
             agent._is_as_seen = as_seen  # type: ignore[method-assign]  # the pod is in no store
             start = {"running": {"startedAt": format_time(clock.now() - 5 * SECOND)}}
-            agent.saw_pod(pod(running() | {"state": start}))
+            agent.pod_received(pod(running() | {"state": start}))
             ended = {"terminated": {**crashed["state"]["terminated"], "finishedAt": format_time(clock.now())}}
             since = {"lastTransitionTime": format_time(VIRTUAL_START)}
             reported = {"phase": "Running", "conditions": [one | since for one in conditions()]}
-            agent.saw_pod(pod(crashed | {"state": ended}, status=reported))
+            agent.pod_received(pod(crashed | {"state": ended}, status=reported))
 
         watching = watched(IDLE, during=play, until=150 * SECOND)
         return [one.says for one in watching.notes.divergences if "after it was due" in one.says]
@@ -226,10 +226,10 @@ def test_a_lease_renewed_off_schedule_means_a_new_kubelet() -> None:
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
         start = clock.now() + MINUTE
         for seconds in (0, 10, 20):
-            agent.saw_lease(renewed(start + seconds * SECOND))
+            agent.lease_received(renewed(start + seconds * SECOND))
         known = agent.shadow.kubelet_since
         assert known < start
-        agent.saw_lease(renewed(start + 26 * SECOND))
+        agent.lease_received(renewed(start + 26 * SECOND))
         assert agent.shadow.kubelet_since == start + 26 * SECOND
 
     watched(IDLE, during=play, until=5 * SECOND)

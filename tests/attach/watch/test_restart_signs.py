@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesim.api.node import Node
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.shadow.divergence import Divergence
-from kubesim.attach.watch.restart_signs import Doubts
+from kubesim.attach.watch.restart_signs import PendingFindings
 from tests.support.attach.pods import NOW, ago
 
 
@@ -18,11 +18,11 @@ def report(seconds: int, images: int = 0) -> Node:
 
 def restarted(*reports: Node, found_s: int) -> bool:
     """Whether these reports explain an early restart at that time."""
-    doubts = Doubts()
+    findings = PendingFindings()
     for one in reports:
-        doubts.saw_node(one)
-    doubts.hold(Divergence("early", "shop", "web", "u1", NOW + found_s * SECOND, "too early", "", (), True))
-    return doubts.restart() is not None
+        findings.node_received(one)
+    findings.hold(Divergence("early", "shop", "web", "u1", NOW + found_s * SECOND, "too early", "", (), True))
+    return findings.restart() is not None
 
 
 def test_an_unchanged_node_status_off_schedule_is_a_sign_of_a_restart() -> None:

@@ -14,9 +14,9 @@ def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[
     async def draw(watching: Watching) -> None:
         await watching.simulation.clock.sleep_until(VIRTUAL_START)
         agent = watching.agent
-        agent.saw_pod(pod(waiting("ImagePullBackOff"), metadata={"name": "stuck", "uid": "stuck"}))
+        agent.pod_received(pod(waiting("ImagePullBackOff"), metadata={"name": "stuck", "uid": "stuck"}))
         for number in range(pods):
-            agent.saw_pod(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
+            agent.pod_received(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
         found.extend(table(agent, width=width, height=height).splitlines())
 
     watched(scenario("hello-pod"), during=draw, until=1_000_000)
@@ -32,7 +32,7 @@ def test_columns_of_restarts_and_missing_objects() -> None:
         often = running(restarts=18) | {"lastState": {"terminated": end(1)}}
         config = waiting("CreateContainerConfigError", 'secret "db" not found')
         for name, status in (("often", often), ("image", waiting("ImagePullBackOff")), ("config", config)):
-            agent.saw_pod(pod(status, metadata={"name": name, "uid": name}))
+            agent.pod_received(pod(status, metadata={"name": name, "uid": name}))
         rows.extend(line for line in table(agent).splitlines() if line.startswith(("POD", "shop/")))
 
     watched(scenario("hello-pod"), during=draw, until=1_000_000)

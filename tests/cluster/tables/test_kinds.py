@@ -166,3 +166,45 @@ def test_label_selectors_with_expressions() -> None:
         ],
     }
     assert row("ReplicaSet", wide=True, spec={"selector": selector})[-1] == "a in (x,y),b notin (n),c,!d,z=1"
+
+
+def test_network_kinds() -> None:
+    rules = [{"host": f"{name}.example"} for name in "abcd"]
+    spec: dict[str, Any] = {"ingressClassName": "nginx", "rules": rules, "tls": [{}]}
+    status: dict[str, Any] = {"loadBalancer": {"ingress": [{"ip": "10.0.0.2"}, {"hostname": "b.example"}]}}
+    hosts = "a.example,b.example,c.example + 1 more..."
+    assert row("Ingress", spec=spec, status=status) == ["x", "nginx", hosts, "10.0.0.2,b.ex...", "80, 443", "2m"]
+    assert row("Ingress", spec={"defaultBackend": {}}) == ["x", "<none>", "*", "", "80", "2m"]
+    parameters = {"apiGroup": "k8s.example", "kind": "P", "name": "p"}
+    spec = {"controller": "k8s.example/c", "parameters": parameters}
+    assert row("IngressClass", spec=spec) == ["x", "k8s.example/c", "P.k8s.example/p", "2m"]
+    assert row("NetworkPolicy", spec={"podSelector": SELECTOR}) == ["x", "foo=bar", "2m"]
+    subset: dict[str, Any] = {
+        "addresses": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}],
+        "ports": [{"port": 80}, {"port": 81}],
+    }
+    shown = "10.0.0.1:80,[fd00::1]:80,10.0.0.1:81 + 1 more..."
+    assert row("Endpoints", subsets=[subset]) == ["x", shown, "2m"]
+
+
+def test_autoscalers() -> None:
+    metrics: list[dict[str, Any]] = [
+        {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
+        {"type": "Pods", "pods": {"metric": {"name": "q"}, "target": {"type": "AverageValue", "averageValue": "5"}}},
+        {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "5"}}},
+    ]
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "minReplicas": 1, "maxReplicas": 3}
+    status = {"currentReplicas": 2, "currentMetrics": [{"resource": {"current": {"averageUtilization": 40}}}]}
+    shown = row("HorizontalPodAutoscaler", spec={**spec, "metrics": metrics}, status=status)
+    assert shown == ["x", "Deployment/d", "cpu: 40%/80%, <unknown>/5 + 1 more...", "1", 3, 2, "2m"]
+
+
+def test_access_and_kinds_without_columns() -> None:
+    subjects = [
+        {"kind": "User", "name": "a"},
+        {"kind": "User", "name": "b"},
+        {"kind": "ServiceAccount", "namespace": "n", "name": "s"},
+    ]
+    role = {"kind": "Role", "name": "r"}
+    assert row("RoleBinding", wide=True, roleRef=role, subjects=subjects) == ["x", "Role/r", "2m", "a, b", "", "n/s"]
+    assert row("LimitRange") == row("Role") == ["x", "2026-01-01T00:58:00Z"]

@@ -64,7 +64,7 @@ class Story:
     seed: int
     spec: dict[str, Any]
     faults: Faults = Faults()
-    happenings: tuple[Happening, ...] = ()
+    activity_count: tuple[Happening, ...] = ()
     ends_by_itself: bool = False  # whether the pod reaches a terminal phase without being deleted
     every_tick: bool = False
 
@@ -73,7 +73,7 @@ def live(story: Story, *sinks: Sink, begins: Callable[[Simulation], object] | No
     """Run a story; returns the hash of its trace. Raises AssertionError for a violated rule. `begins` is called before
     the pod is created.
     """
-    with ticks(every=story.every_tick):
+    with ticks(every_tick=story.every_tick):
         return run_virtual(_main, story, sinks, begins)
 
 
@@ -103,7 +103,7 @@ class _Life:
         self._tasks = tasks
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._node, self._world = self._simulation.nodes[NODE], self._simulation.world
-        cut_off = any(happening.what == "restart runtime" for happening in story.happenings)
+        cut_off = any(happening.what == "restart runtime" for happening in story.activity_count)
         self._rules = LifeRules(self._clock, self._node.runtime, strict=story.faults.none and not cut_off)
         faults = story.faults
         faulty = FaultyRuntime(
@@ -135,7 +135,7 @@ class _Life:
         if begins is not None:
             begins(self._simulation)
         self._world.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": NAME}, "spec": story.spec})
-        for happening in story.happenings:
+        for happening in story.activity_count:
             await clock.sleep_until(VIRTUAL_START + happening.at)
             self._tasks.start(happening.what, self._happens(happening))
         await clock.sleep_until(VIRTUAL_START + STORM)

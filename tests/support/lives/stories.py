@@ -122,7 +122,7 @@ def faults(draw: st.DrawFn) -> Faults:
 
 
 @st.composite
-def happenings(draw: st.DrawFn) -> Happening:
+def activity_count(draw: st.DrawFn) -> Happening:
     kinds = ["kill", "kill sandbox", "kill sandbox", "image", "delete", "delete", "evict",
              "restart kubelet", "restart runtime"]  # fmt: skip
     what = draw(st.sampled_from(kinds))
@@ -134,12 +134,12 @@ def happenings(draw: st.DrawFn) -> Happening:
 @st.composite
 def stories(draw: st.DrawFn) -> Story:
     spec = draw(specs())
-    happens = draw(st.lists(happenings(), max_size=4))
+    happens = draw(st.lists(activity_count(), max_size=4))
     return Story(
         seed=draw(st.integers(0, 1000)),
         spec=spec,
         faults=draw(faults()),
-        happenings=tuple(sorted(happens, key=lambda happening: happening.at)),
+        activity_count=tuple(sorted(happens, key=lambda happening: happening.at)),
         ends_by_itself=ends_by_itself(spec, happens),
         every_tick=draw(st.integers(0, 7)) == 7,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.runtime.simulated.disturbances.dependencies import Asked
+from kubesim.runtime.simulated.disturbances.dependencies import CallOutcome
 from kubesim.scenario.load.assembly.include import merge
 from tests.support.mutations import Mutation, returns
 
@@ -37,7 +37,7 @@ LANGUAGE_RULES = {
     "language/matrix": Mutation("kubesim.scenario.load.assembly.include:merge", _included_first),
     "language/node-file": Mutation("kubesim.shell.kernel.files:Volume.remove", returns(None)),
     "language/reboot-before-start": Mutation("kubesim.scenario.faults.interceptor:Interceptor.passed", returns(False)),
-    "language/shared-database": Mutation("kubesim.runtime.simulated.containers.behaviour:ask", returns(Asked())),
+    "language/shared-database": Mutation("kubesim.runtime.simulated.containers.behaviour:ask", returns(CallOutcome())),
     "language/slow-volumes": NO_FAULT,
     "language/torn-manifest": NO_FAULT,
     "language/web-base": Mutation(

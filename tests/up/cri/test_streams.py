@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket as socket_module
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 from kubesim.runtime.cri.wire import cri_pb2 as cri
@@ -40,14 +44,15 @@ def with_pod(
     story: Callable[[MiniKubelet], Coroutine[None, None, None]],
     *command: str,
     image: str = "busybox",
-    stdin: bool = False,
+    config: Any = None,
+    **fields: Any,
 ) -> None:
     async def main() -> None:
         async with connected(socket) as client:
-            sandbox = await client.sandbox()
+            sandbox = await client.sandbox(config)
             try:
-                container = await client.run(sandbox, *command, image=image, stdin=stdin, stdin_once=stdin)
-                kubelet = MiniKubelet(client, sandbox, container, directory, stdin)
+                container = await client.run(sandbox, *command, image=image, config=config, **fields)
+                kubelet = MiniKubelet(client, sandbox, container, directory, fields.get("stdin", False))
                 async with mini_kubelet(kubelet):
                     await story(kubelet)
             finally:
@@ -93,7 +98,7 @@ def test_attach_types_into_a_shell_until_its_input_ends(socket: Path, tmp_path: 
         assert (code, out) == (0, "hello")
         assert (await kubelet.client.status(kubelet.container)).state == cri.CONTAINER_EXITED
 
-    with_pod(socket, tmp_path, story, "/bin/sh", stdin=True)
+    with_pod(socket, tmp_path, story, "/bin/sh", **ATTACHABLE)
 
 
 @both
@@ -110,6 +115,100 @@ def test_port_forward_reaches_the_program_that_listens(socket: Path, tmp_path: P
         await process.communicate()
 
     with_pod(socket, tmp_path, story, image="nginx")
+
+
+def test_port_forward_on_the_network_of_the_host(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        process = await kubelet.start("port-forward", "pod/web", ":12003", version="1.36")
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = (await process.stdout.readline()).decode()
+        port = line.partition("127.0.0.1:")[2].split()[0]
+        assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/") == b"<h1>Welcome to nginx!</h1>\n"
+        process.terminate()
+        await process.communicate()
+
+    options = cri.NamespaceOption(network="NODE")
+    context = cri.LinuxSandboxSecurityContext(namespace_options=options)
+    config = sandbox_message("host", linux=cri.LinuxPodSandboxConfig(security_context=context))
+    image = "gcr.io/k8s-staging-cri-tools/hostnet-nginx-amd64"
+    with_pod(socket, tmp_path, story, image=image, config=config)
+
+
+# -- WebSockets -------------------------------------------------------------------------------------------------
+
+
+STDIN, STDOUT, ERROR, RESIZE, CLOSE = b"\0", b"\1", b"\3", b"\4", b"\xff"
+ATTACHABLE: dict[str, Any] = {"stdin": True, "stdin_once": True}
+
+
+@asynccontextmanager
+async def streaming(kubelet: MiniKubelet, call: str, **fields: Any) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    url = (await kubelet.client.call(call, container_id=kubelet.container, **fields)).url
+    async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=("v5.channel.k8s.io",)) as opened:
+        async with asyncio.timeout(PATIENCE_S):
+            yield opened
+
+
+async def read_until(opened: aiohttp.ClientWebSocketResponse, text: bytes) -> bytes:
+    """What comes on stdout, until it contains the text."""
+    found = b""
+    while text not in found:
+        message = await opened.receive_bytes()
+        found += message[1:] if message[:1] == STDOUT else b""
+    return found
+
+
+async def outcome(opened: aiohttp.ClientWebSocketResponse) -> str:
+    async for message in opened:
+        if message.data[:1] == ERROR:
+            return str(json.loads(message.data[1:])["status"])
+    return ""
+
+
+def test_exec_with_a_terminal_and_input(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        flags = {"stdin": True, "stdout": True, "tty": True}
+        async with streaming(kubelet, "Exec", cmd=["sh"], **flags) as opened:
+            await opened.send_bytes(RESIZE + b'{"Width": 100, "Height": 40}')
+            await opened.send_bytes(STDIN + b"echo -n hello\r")
+            assert b"hello" in await read_until(opened, b"hello/ #")
+            await opened.send_bytes(STDIN + b"exit\r")
+            assert await outcome(opened) == "Success"
+
+    with_pod(socket, tmp_path, story, "top")
+
+
+def test_attach_answers_each_line_before_the_input_ends(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        async with streaming(kubelet, "Attach", stdin=True, stdout=True, stderr=True) as opened:
+            await opened.send_bytes(STDIN + b"echo -n hello\n")
+            assert await read_until(opened, b"hello") == b"hello"
+            await opened.send_bytes(STDIN + b"if true\nthen echo again\nfi\n")
+            assert await read_until(opened, b"\n") == b"again\n"
+            await opened.send_bytes(CLOSE + STDIN)
+            assert await outcome(opened) == "Success"
+
+    with_pod(socket, tmp_path, story, "/bin/sh", **ATTACHABLE)
+
+
+def test_many_commands_run_at_once_and_clients_may_go_away(socket: Path, tmp_path: Path) -> None:
+    async def story(kubelet: MiniKubelet) -> None:
+        async def one(number: int) -> None:
+            flags = {"stdin": True, "stdout": True, "stderr": True}
+            async with streaming(kubelet, "Exec", cmd=["cat"], **flags) as opened:
+                text = f"{number}\n".encode()
+                await opened.send_bytes(STDIN + text)
+                assert await read_until(opened, b"\n") == text
+                if number % 2:
+                    return  # without a word
+                await opened.send_bytes(CLOSE + STDIN)
+                assert await outcome(opened) == "Success"
+
+        await asyncio.gather(*(one(number) for number in range(40)))
+        assert (await kubelet.client.exec(kubelet.container, "echo", "well"))[1] == "well\n"
+
+    with_pod(socket, tmp_path, story, "top")
 
 
 def fetch(url: str) -> bytes:

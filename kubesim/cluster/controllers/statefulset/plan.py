@@ -113,8 +113,8 @@ def plan_sync(
     if set_.metadata.deletion_timestamp is not None:
         return StatefulSetPlan(with_counts(status, pods, set_.spec.min_ready_seconds, now))
     situation = assess(set_, versions, pods, claims, now)
-    everyone = (*situation.replicas, *situation.condemned)
-    status = with_counts(status, everyone, set_.spec.min_ready_seconds, now)
+    all_pods = (*situation.replicas, *situation.condemned)
+    status = with_counts(status, all_pods, set_.spec.min_ready_seconds, now)
     replicas, blocked = _plan_replicas(situation)
     if blocked:
         return StatefulSetPlan(status, (replicas,))

@@ -142,7 +142,7 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
             at = f"{where}.ports[{number}]"
             others = seen.setdefault(f"{port.get('containerPort', 0)}/{port.get('protocol', '')}", [])
             for other_at, other in others:
-                kind = _clash(port, other)
+                kind = _ports_conflict(port, other)
                 if kind:
                     yield f"{at}: {kind} port definition with {other_at}"
             others.append((at, port))
@@ -162,7 +162,7 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
         yield f"{path}.terminationGracePeriodSeconds: {problem}"
 
 
-def _clash(port: JsonObject, other: JsonObject) -> str:
+def _ports_conflict(port: JsonObject, other: JsonObject) -> str:
     mine, theirs = (each.get("hostPort", 0) for each in (port, other))
     my_ip, their_ip = (each.get("hostIP", "") for each in (port, other))
     if (mine, my_ip) == (theirs, their_ip):

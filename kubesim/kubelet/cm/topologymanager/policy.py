@@ -111,22 +111,22 @@ class HintMerger:
         if current.preferred != candidate.preferred:
             return current if current.preferred else candidate
         if current.preferred:
-            return self._fitter(current, candidate)
+            return self._better_hint(current, candidate)
         # Neither is preferred: as close to the best count as possible, and rather fewer nodes than more.
         count, new_count, best = len(current.numa_nodes or ()), len(new), self._best_count
         if count > best:  # case 1
-            return self._fitter(current, candidate)
+            return self._better_hint(current, candidate)
         if count == best:  # case 2
-            return self._fitter(current, candidate) if new_count == best else current
+            return self._better_hint(current, candidate) if new_count == best else current
         if new_count > best:  # case 3a
             return current
         if new_count == best:  # case 3b
             return candidate
         if new_count != count:  # cases 3ca, 3cb
             return candidate if new_count > count else current
-        return self._fitter(current, candidate)  # case 3cc
+        return self._better_hint(current, candidate)  # case 3cc
 
-    def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
+    def _better_hint(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
         """By distance if the option is set, otherwise the narrower hint."""
         nodes, new = current.numa_nodes or frozenset(), candidate.numa_nodes or frozenset()
         if nodes == new:

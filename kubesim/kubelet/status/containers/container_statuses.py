@@ -68,7 +68,7 @@ _COMPLETED_BY_INFERENCE = ContainerState(
 )
 
 
-class _Course(NamedTuple):
+class _StateHistory(NamedTuple):
     """A container's current state, last state and restart count."""
 
     state: ContainerState
@@ -92,17 +92,17 @@ def convert_to_api_container_statuses(
         old = old_statuses.get(name)
         seen = records.get(name)
         if seen:
-            course = _course_from_records(seen, old, inputs, pod_restarting)
+            history = _history_from_records(seen, old, inputs, pod_restarting)
         else:
-            course = _course_without_record(old, inputs, pod_restarting)
+            history = _history_without_record(old, inputs, pod_restarting)
         if kind == "init":
-            course = _course_of_init_container(container, course, inputs)
+            history = _history_of_init_container(container, history, inputs)
         elif name in inputs.reasons:
-            course = _course_if_start_failed(container, course, inputs)
+            history = _history_if_start_failed(container, history, inputs)
         if seen:
-            statuses[name] = _status_from_record(container, seen[0], old, course, inputs, kind == "regular")
+            statuses[name] = _status_from_record(container, seen[0], old, history, inputs, kind == "regular")
         else:
-            statuses[name] = _status_without_record(container, old, course, inputs, kind == "regular")
+            statuses[name] = _status_without_record(container, old, history, inputs, kind == "regular")
     if kind == "init":
         return tuple([statuses[container.name] for container in containers])
     return tuple(map(statuses.__getitem__, sorted(statuses)))
@@ -120,9 +120,9 @@ def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRec
     return found
 
 
-def _course_from_records(
+def _history_from_records(
     records: Sequence[ContainerRecord], old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool
-) -> _Course:
+) -> _StateHistory:
     record = records[0]
     state = _state_of_record(record, old, pod_restarting)
     last_state = _state_of_record(records[1], old, pod_restarting) if len(records) > 1 else NO_STATE
@@ -139,7 +139,7 @@ def _course_from_records(
         if record.state == "unknown" and old.state.running is not None:
             # This exit is inferred: the runtime has no record of it.
             restart_count = old.restart_count + 1
-    return _Course(state, last_state, restart_count)
+    return _StateHistory(state, last_state, restart_count)
 
 
 def _last_end(old: ContainerStatus, record: ContainerRecord) -> ContainerState:
@@ -201,47 +201,47 @@ def _waiting_because(reason: str, message: str) -> ContainerState:
     return ContainerState(waiting=ContainerStateWaiting(reason=reason, message=message))
 
 
-def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _Course:
+def _history_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _StateHistory:
     waiting = _WAITING_FOR_INIT if inputs.pod.spec.init_containers else _WAITING_TO_BE_CREATED
     if old is None:
-        return _Course(waiting, NO_STATE, 0)
+        return _StateHistory(waiting, NO_STATE, 0)
     if pod_restarting and old.state.waiting is None:
         last_state = old.last_state.changed(terminated=_TERMINATED_BY_RESTART_OF_ALL)
-        return _Course(_WAITING_FOR_RESTART_OF_ALL, last_state, old.restart_count + 1)
+        return _StateHistory(_WAITING_FOR_RESTART_OF_ALL, last_state, old.restart_count + 1)
     if old.state.terminated is not None:
-        return _Course(old.state, old.last_state, old.restart_count)
+        return _StateHistory(old.state, old.last_state, old.restart_count)
     if old.state.running is None or old.last_state.terminated is not None:
-        return _Course(waiting, old.last_state, old.restart_count)
+        return _StateHistory(waiting, old.last_state, old.restart_count)
     # It was running and its record is gone. A termination in lastState keeps the phase from returning to Pending.
     last_state = old.last_state.changed(terminated=_TERMINATED_OUT_OF_SIGHT)
     restarted = inputs.pod.metadata.deletion_timestamp is None
-    return _Course(waiting, last_state, old.restart_count + restarted)
+    return _StateHistory(waiting, last_state, old.restart_count + restarted)
 
 
-def _course_of_init_container(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
+def _history_of_init_container(container: Container, history: _StateHistory, inputs: StatusInputs) -> _StateHistory:
     record = inputs.runtime.find(container.name)
     if record is not None and record.state == "exited" and record.exit_code == 0:
-        return course
+        return history
     if (
         inputs.gates.rules.infers_finished_init_containers
         and record is None
-        and course.state.waiting is not None
+        and history.state.waiting is not None
         and not is_restartable_init_container(container)
         and has_any_regular_container_created(inputs.pod, inputs.runtime)
     ):
         # Its record is gone and regular containers have started, so it must have completed.
-        return course._replace(state=_COMPLETED_BY_INFERENCE)
-    return _course_if_start_failed(container, course, inputs) if container.name in inputs.reasons else course
+        return history._replace(state=_COMPLETED_BY_INFERENCE)
+    return _history_if_start_failed(container, history, inputs) if container.name in inputs.reasons else history
 
 
-def _course_if_start_failed(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
+def _history_if_start_failed(container: Container, history: _StateHistory, inputs: StatusInputs) -> _StateHistory:
     """A container that should start but failed waits with the reason of the failure."""
     if not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
-        return course
-    return _Course(
+        return history
+    return _StateHistory(
         _waiting_because(*inputs.reasons[container.name]),
-        course.state if course.state.terminated is not None else course.last_state,
-        course.restart_count,
+        history.state if history.state.terminated is not None else history.last_state,
+        history.restart_count,
     )
 
 
@@ -249,7 +249,7 @@ def _status_from_record(
     container: Container,
     record: ContainerRecord,
     old: ContainerStatus | None,
-    course: _Course,
+    history: _StateHistory,
     inputs: StatusInputs,
     probed: bool,
 ) -> ContainerStatus:
@@ -260,7 +260,7 @@ def _status_from_record(
         if record.state == "running" and not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
             started = old.started
     if probed:
-        running = course.state.running is not None
+        running = history.state.running is not None
         started, ready = started_and_ready(inputs, container, record.id, started) if running else (False, False)
     if started is not None:
         fields["started"] = started
@@ -274,10 +274,10 @@ def _status_from_record(
         fields["user"] = _user(record.user)
     return ContainerStatus(
         name=record.name,
-        state=course.state,
-        last_state=course.last_state,
+        state=history.state,
+        last_state=history.last_state,
         ready=ready,
-        restart_count=course.restart_count,
+        restart_count=history.restart_count,
         image=record.image,
         image_id=record.image_ref,
         container_id=record.id,
@@ -291,20 +291,20 @@ def _user(user: ContainerUser) -> dict[str, Any]:
 
 
 def _status_without_record(
-    container: Container, old: ContainerStatus | None, course: _Course, inputs: StatusInputs, probed: bool
+    container: Container, old: ContainerStatus | None, history: _StateHistory, inputs: StatusInputs, probed: bool
 ) -> ContainerStatus:
     if old is not None and old.state.terminated is not None:
-        fields = {} if course == (old.state, old.last_state, old.restart_count) else course._asdict()
+        fields = {} if history == (old.state, old.last_state, old.restart_count) else history._asdict()
         if probed and old.started is not False:
             fields["started"] = False
         return old.changed(**fields) if fields else old
     fields = {"started": False} if probed else {}
     return ContainerStatus(
         name=container.name,
-        state=course.state,
-        last_state=course.last_state,
+        state=history.state,
+        last_state=history.last_state,
         ready=False,
-        restart_count=course.restart_count,
+        restart_count=history.restart_count,
         image=container.image,
         image_id="",
         volume_mounts=volume_mount_statuses(container, inputs.supports_recursive_read_only, inputs.gates),

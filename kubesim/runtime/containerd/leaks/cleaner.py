@@ -73,7 +73,7 @@ class Cleaner:
         problem = await release(self._libcni, attachment, netns, ctx)
         if not problem:
             self._node.remove_netns(attachment.netns)
-            self._ledger.strike(attachment.sandbox_id)
+            self._ledger.remove(attachment.sandbox_id)
         return problem
 
     async def _collect(self, ctx: Context) -> None:

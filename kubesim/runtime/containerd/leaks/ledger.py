@@ -62,7 +62,7 @@ class Ledger:
         except OSError as error:
             raise RuntimeCallError(str(error)) from error
 
-    def strike(self, sandbox_id: str) -> None:
+    def remove(self, sandbox_id: str) -> None:
         remove_written(self._path(sandbox_id))
 
     def entries(self) -> list[Attachment]:
@@ -99,7 +99,7 @@ class LedgerNetworking(CniNetworking):
 
     async def tear_down(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> None:
         await super().tear_down(sandbox_id, netns, pod, ctx)
-        self._ledger.strike(sandbox_id)
+        self._ledger.remove(sandbox_id)
 
 
 async def release(libcni: CNIConfig, attachment: Attachment, netns: str, ctx: Context) -> str:

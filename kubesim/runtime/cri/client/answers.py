@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from kubesim.runtime.cri.client.resource_messages import reported_resources
+from kubesim.runtime.cri.client.messages.resources import reported_resources
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.kuberuntime.labels import CONTAINER_NAME, POD_UID
 from kubesim.runtime.kuberuntime.naming import container_log_path

@@ -15,10 +15,10 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubesim.clock.randomness import chance_name
-from kubesim.runtime.cri.client.container_logs import last_output
-from kubesim.runtime.cri.client.container_messages import HostMount
+from kubesim.clock.wall import unique_name
+from kubesim.runtime.cri.client.logs.entries import last_output
 from kubesim.runtime.cri.client.machine import MachineFacts
+from kubesim.runtime.cri.client.messages.containers import HostMount
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.hosts_file import ETC_HOSTS
 from kubesim.runtime.kuberuntime.labels import (
@@ -36,7 +36,7 @@ _EXITED = pb.ContainerState.Value("CONTAINER_EXITED")
 FindVolume = Callable[[str, str, str], str]
 
 
-class NodeHost:
+class CriNodeHost:
     """`directory` is the node's own below the state directory. `cgroup_prefix` is a cgroup below which all of its pods
     are; empty: at the root."""
 
@@ -64,6 +64,10 @@ class NodeHost:
     def make_log_directory(self, config: SandboxConfig, container: str = "") -> None:
         os.makedirs(posixpath.join(self.log_directory(config.log_directory), container), mode=0o755, exist_ok=True)
 
+    def container_logs(self, uid: str, container: str) -> list[str]:
+        """The directories with logs of the container."""
+        return [f"{self.logs}/{name}/{container}" for name in os.listdir(self.logs) if name.endswith(f"_{uid}")]
+
     # -- mounts -----------------------------------------------------------------------------------------------------
 
     def mounts(self, config: ContainerConfig, sandbox: SandboxConfig) -> Iterator[HostMount]:
@@ -80,7 +84,7 @@ class NodeHost:
             _write(path, config.hosts_file.content(), 0o644)
             yield HostMount(ContainerMount("", ETC_HOSTS), path)
         if container.termination_message_path:
-            path = f"{self.pod_directory(uid)}/containers/{container.name}/{chance_name(8)}"
+            path = f"{self.pod_directory(uid)}/containers/{container.name}/{unique_name(4)}"
             _write(path, "", 0o666)
             yield HostMount(ContainerMount("", _absolute(container.termination_message_path)), path)
 

@@ -160,9 +160,9 @@ class HealthCall:
         elif code:
             self._fail(wire.code_name(code), wire.percent_decoded(fields.get("grpc-message", "")))
         else:
-            self._end_well(bytes(self._answer or b""))
+            self._complete(bytes(self._answer or b""))
 
-    def _end_well(self, answer: bytes) -> None:
+    def _complete(self, answer: bytes) -> None:
         try:
             messages = list(wire.unframed(answer))
             if not messages:

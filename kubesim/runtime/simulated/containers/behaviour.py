@@ -18,7 +18,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
-from kubesim.runtime.simulated.disturbances.dependencies import Asked, Needed, ask
+from kubesim.runtime.simulated.disturbances.dependencies import CallOutcome, Needed, ask
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.settings import Span
@@ -107,7 +107,7 @@ class BehaviourProcess:
         else:
             self._listeners = listen_on(self.ports, self.container)
 
-    def _ask(self, path: str) -> Asked:
+    def _ask(self, path: str) -> CallOutcome:
         return ask(self.behaviour.needs, path, self.stream)
 
     def _end(self, code: int, oom_killed: bool = False) -> None:

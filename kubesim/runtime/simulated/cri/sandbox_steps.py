@@ -133,7 +133,7 @@ class SandboxFault:
     clean_up_error: str = ""
     happened: int = 0
 
-    def strikes(self, step: StepName, pod: str) -> bool:
+    def applies_to(self, step: StepName, pod: str) -> bool:
         """Whether the fault applies now; counts its uses."""
         due = step == self.step and (not self.times or self.happened < self.times) and fnmatchcase(pod, self.pod)
         self.happened += due

@@ -55,7 +55,7 @@ class SandboxWalk:
         """Execute one step: record it, or raise its fault's error."""
         step = self._by_name[name]
         for fault in self._faults:
-            if fault.strikes(name, pod.partition("/")[2]):
+            if fault.applies_to(name, pod.partition("/")[2]):
                 self._recorder.record(Fault(node=self._node, pod=pod, fault=f"{step.during}: {name}: {fault.error}"))
                 self.record_step(step.during, step.text, pod, fault.error)
                 raise SandboxStepFailed(fault.error, fault.clean_up_error)

@@ -29,22 +29,22 @@ class Needed:
 
 
 @value_object
-class Asked:
+class CallOutcome:
     """The outcome of the calls: their duration, and the name of a dependency that is down."""
 
     latency: int = 0
     down: str = ""
 
 
-NOT_ASKED = Asked()
+NO_CALLS = CallOutcome()
 
 
-def ask(needs: Sequence[Needed], path: str, stream: Stream) -> Asked:
+def ask(needs: Sequence[Needed], path: str, stream: Stream) -> CallOutcome:
     """Call one after the other; the first one that is down fails immediately and ends the calls."""
     latency = 0
     for need in needs:
         if fnmatchcase(path, need.path):
             if need.dependency.down or not need.dependency.is_up():
-                return Asked(latency, need.dependency.name)
+                return CallOutcome(latency, need.dependency.name)
             latency += need.dependency.latency.draw(stream)
-    return Asked(latency)
+    return CallOutcome(latency)

@@ -133,7 +133,7 @@ async def _exec(client: _Client, process: ShellProcess, command: tuple[str, ...]
     if source is not None:
         channels.listen(source.feed)
     async with TaskSet() as tasks:
-        tasks.start("exec drain", _stir(client, screens))
+        tasks.start("exec drain", _wake_blocked_programs(client, screens))
         tasks.start("exec client", _when_gone(channels, lambda: _settle(ended, None)))
         try:
             status = await ended
@@ -153,7 +153,7 @@ async def _when_gone(channels: Channels, act: Callable[[], None]) -> None:
     act()
 
 
-async def _stir(client: _Client, screens: list[Screen]) -> None:
+async def _wake_blocked_programs(client: _Client, screens: list[Screen]) -> None:
     """Wake programs that wait for a slow client."""
     while True:
         await client.clock.sleep(_DRAIN_POLL)

@@ -78,13 +78,13 @@ class _Outgoing:
         self._waiting = 0  # bytes that were not sent yet
         self._sent = asyncio.Event()
         self._pieces: list[bytes] = []
-        self._stirred: Awaited[None] | None = None
+        self._has_data: Awaited[None] | None = None
 
     def put(self, data: bytes) -> None:
         self._pieces.append(data)
         self._waiting += len(data)
-        if self._stirred is not None and not self._stirred.done():
-            self._stirred.set_result(None)
+        if self._has_data is not None and not self._has_data.done():
+            self._has_data.set_result(None)
 
     async def drained(self) -> None:
         """Wait until the client reads, if it has stopped."""
@@ -100,8 +100,8 @@ class _Outgoing:
                     await self._socket.send_bytes(message := b"".join(pieces))
                     self._waiting -= len(message)
                     self._sent.set()
-                self._stirred = Awaited("something to send")
-                await self._stirred
+                self._has_data = Awaited("something to send")
+                await self._has_data
         except ConnectionError:
             pass
 

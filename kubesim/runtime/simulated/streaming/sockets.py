@@ -35,17 +35,17 @@ class _Inbox:
 
     def __init__(self) -> None:
         self._pieces: deque[bytes] = deque()
-        self._stirred: Awaited[None] | None = None
+        self._has_data: Awaited[None] | None = None
 
     def put(self, data: bytes) -> None:
         self._pieces.append(data)
-        if self._stirred is not None and not self._stirred.done():
-            self._stirred.set_result(None)
+        if self._has_data is not None and not self._has_data.done():
+            self._has_data.set_result(None)
 
     async def get(self) -> bytes:
         while not self._pieces:
-            self._stirred = Awaited("bytes of a client")
-            await self._stirred
+            self._has_data = Awaited("bytes of a client")
+            await self._has_data
         return self._pieces.popleft()
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import Randomness
 from kubesim.clock.clock import SkewedClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.kubelet.admission.node_admission import NodeAdmission
@@ -78,7 +77,7 @@ class SimulatedNode:
         self._number = number
         self.live = context.live if context.live is not None and context.live.is_for(item.name) else None
         clock, spec = context.clock, context.spec
-        self._randomness = Randomness(context.randomness.stream("node", item.name).getrandbits(62))
+        self._randomness = context.randomness.derived("node", item.name, scope=(item.name,))
         configuration = spec.kubelet_configuration
         stream = self._randomness.stream("phases")
         settings = kubelet_settings(item, number, configuration, stream, context.gates.rules)
@@ -271,10 +270,7 @@ class SimulatedNode:
         context = self._context
         if context.plugin is None:
             return NodeSupplies(self.runtime)
-        setting = NodeSetting(
-            self.name, number, context.clock, self._randomness, context.recorder, context.tasks, context.output
-        )
-        supplies = context.plugin.node(setting)
+        supplies = context.plugin.node(NodeSetting.of(context, self.name, number, self._randomness))
         disk = self.disk
         self.disk = replace(disk, logs=supplies.logs or disk.logs, cgroups=supplies.cgroups or disk.cgroups)
         return supplies
@@ -330,7 +326,7 @@ class SimulatedNode:
                 self._exits(problem)
                 return
             self._lives += 1
-            randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
+            randomness = self._randomness.derived("agent", str(self._lives))
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._context, settings, randomness)
             if self._docker is not None and self.gates.rules.sandbox_order != CONTAINERD:

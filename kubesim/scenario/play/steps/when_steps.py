@@ -100,7 +100,7 @@ class WhenSteps:
         from kubesim.scenario.faults.interceptor import AwaitedOperation
 
         assert self.interceptor is not None
-        happens = partial(self._came_true, waiting)
+        happens = partial(self._condition_met, waiting)
         self.interceptor.awaited.append(AwaitedOperation(waiting.when, waiting.when.count, happens))
 
     def _object_changed(self, change: WatchEvent) -> None:
@@ -115,7 +115,7 @@ class WhenSteps:
             if is_about(when, obj.kind, metadata.namespace, metadata.name):
                 true, waiting.seen = ask(when, obj, deleted)
                 if true:
-                    self._came_true(waiting)
+                    self._condition_met(waiting)
 
     def _event_changed(self, change: WatchEvent) -> None:
         event = change.object
@@ -130,9 +130,9 @@ class WhenSteps:
             emitted = sum(waiting.events.values())
             waiting.seen = f"Event {when.event} was emitted {emitted} times"
             if emitted >= when.count:
-                self._came_true(waiting)
+                self._condition_met(waiting)
 
-    def _came_true(self, waiting: _WaitingStep) -> None:
+    def _condition_met(self, waiting: _WaitingStep) -> None:
         """Execute the step later, at the same instant if it has no delay: the task that changed the object continues
         first. An operation may also happen after the time of its step was over."""
         if waiting.due:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,5 +176,15 @@ def test_a_container_that_takes_more_memory_than_it_may_is_killed() -> None:
         await client.clock.sleep(SECOND)
         status = await client.status(identifier)
         assert (status.exit_code, status.reason) == (137, "OOMKilled")
+
+    with_client(story)
+
+
+def test_a_container_has_the_users_of_the_host() -> None:
+    host = Path("/proc/self/uid_map").read_text()
+
+    async def story(client: CriClient) -> None:
+        identifier = await client.run(await client.sandbox(), "top")
+        assert (await client.exec(identifier, "cat", "/proc/self/uid_map"))[1] == host
 
     with_client(story)

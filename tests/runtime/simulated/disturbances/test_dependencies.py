@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.clock import Randomness
-from kubesim.runtime.simulated.disturbances.dependencies import Asked, Dependency, Needed, ask
+from kubesim.runtime.simulated.disturbances.dependencies import CallOutcome, Dependency, Needed, ask
 from kubesim.runtime.simulated.settings import Span
 from tests.support.played import Played, container, pod
 
@@ -19,19 +19,19 @@ def dependency(name: str, latency: int = 0, **fields: Any) -> Dependency:
 
 
 def test_latencies_add_up() -> None:
-    assert ask((Needed(dependency("a", 3)), Needed(dependency("b", 4))), "/", STREAM) == Asked(7)
+    assert ask((Needed(dependency("a", 3)), Needed(dependency("b", 4))), "/", STREAM) == CallOutcome(7)
 
 
 def test_a_dependency_that_is_down_refuses_and_the_rest_are_not_called() -> None:
     needs = [Needed(dependency("a", 3)), Needed(dependency("b", 4, down=True)), Needed(dependency("c", 5))]
-    assert ask(needs, "/", STREAM) == Asked(3, "b")
-    assert ask([Needed(dependency("a", is_up=lambda: False))], "/", STREAM) == Asked(0, "a")
+    assert ask(needs, "/", STREAM) == CallOutcome(3, "b")
+    assert ask([Needed(dependency("a", is_up=lambda: False))], "/", STREAM) == CallOutcome(0, "a")
 
 
 def test_only_requests_with_its_path_call_it() -> None:
     needs = [Needed(dependency("a", 3), "/ready*")]
-    assert ask(needs, "/healthz", STREAM) == Asked(0)
-    assert ask(needs, "/ready/all", STREAM) == Asked(3)
+    assert ask(needs, "/healthz", STREAM) == CallOutcome(0)
+    assert ask(needs, "/ready/all", STREAM) == CallOutcome(3)
 
 
 PROBES: dict[str, dict[str, Any]] = {

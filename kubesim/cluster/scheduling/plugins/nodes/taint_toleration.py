@@ -30,10 +30,10 @@ def filter_node(cycle: CycleState, state: NodeState) -> Status | None:
 
 def score(cycle: CycleState, nodes: Sequence[NodeState]) -> Sequence[int]:
     """Higher with fewer untolerated taints."""
-    return default_normalize_score([_intolerable(cycle, state.node) for state in nodes], reverse=True)
+    return default_normalize_score([_untolerated(cycle, state.node) for state in nodes], reverse=True)
 
 
-def _intolerable(cycle: CycleState, node: Node) -> int:
+def _untolerated(cycle: CycleState, node: Node) -> int:
     soft = [taint for taint in node.spec.taints if taint.effect == "PreferNoSchedule"]
     if not soft:
         return 0

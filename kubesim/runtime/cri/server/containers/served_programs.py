@@ -28,7 +28,7 @@ from kubesim.runtime.simulated.containers.container_process import ContainerProc
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.shell import VirtualFiles, Volume
-from kubesim.shell.kernel.permissions import Permissions
+from kubesim.shell.kernel.users import Permissions
 from kubesim.shell.servers import program_name
 
 
@@ -96,6 +96,9 @@ def _show_kernel(files: VirtualFiles, context: ProcessContext, served: ServedCon
     for path, text in image_files(normalized(context.container.image)).items():
         if files.root.get(path) is None:
             files.root.write(path, text)
+    for mount in served.message.mounts:
+        if mount.HasField("image"):
+            files.mount(mount.container_path, Volume(), read_only=True)
     for path in host_tables(config.namespaces):
         files.mount(path, Volume({"table": read_kernel_file(path)}), sub_path="table", read_only=True)
     users = id_map(config.namespaces, read_kernel_file("/proc/self/uid_map"))

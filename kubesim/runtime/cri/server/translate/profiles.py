@@ -18,7 +18,7 @@ from typing import Any
 from kubesim.golang.text import quoted
 from kubesim.runtime.cri.server.failures import failure
 from kubesim.runtime.cri.wire import cri_pb2
-from kubesim.shell.kernel.permissions import CHECKED_CALLS
+from kubesim.shell.kernel.users import CHECKED_CALLS
 from kubesim.values import value_object
 
 _DEFAULT = cri_pb2.SecurityProfile.RuntimeDefault

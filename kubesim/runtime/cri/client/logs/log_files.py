@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable
 
 from kubesim.api.pod import Pod
-from kubesim.runtime.cri.client.real_files import remove_tree
+from kubesim.runtime.cri.client.files.real_files import remove_tree
 from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.runtime.kuberuntime.naming import POD_LOGS_ROOT, container_log_path, container_logs_directory
 

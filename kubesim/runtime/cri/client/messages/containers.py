@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.machine import MachineFacts
-from kubesim.runtime.cri.client.resource_messages import container_message
-from kubesim.runtime.cri.client.security_messages import container_security
+from kubesim.runtime.cri.client.messages.resources import container_message
+from kubesim.runtime.cri.client.messages.security import container_security
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.protocol import ContainerConfig, ImageInfo, SandboxConfig

@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Mapping
 
-from kubesim.clock.randomness import chance_name
+from kubesim.clock.wall import unique_name
 from kubesim.runtime.volume_directories import PathKind
 
 _DATA = "..data"
@@ -30,7 +30,7 @@ def write_all(directory: str, files: Mapping[str, str]) -> bool:
     old = os.path.join(directory, os.readlink(f"{directory}/{_DATA}")) if os.path.islink(f"{directory}/{_DATA}") else ""
     if old and texts(old) == dict(files):
         return False
-    version = f"..{chance_name()}"
+    version = f"..{unique_name(8)}"
     os.mkdir(f"{directory}/{version}", 0o755)
     for name, text in files.items():
         path = _inside(f"{directory}/{version}", name)
@@ -44,6 +44,14 @@ def write_all(directory: str, files: Mapping[str, str]) -> bool:
     if old:
         shutil.rmtree(old, ignore_errors=True)
     return bool(old)
+
+
+def write_file(path: str, text: str) -> None:
+    """A reader sees either the old or the new text."""
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    with open(f"{path}.new", "w") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
 
 
 def _link_names(directory: str, names: set[str]) -> None:

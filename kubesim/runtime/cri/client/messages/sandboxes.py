@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.cri.client.labels import Owner
-from kubesim.runtime.cri.client.resource_messages import overhead_message, sandbox_message
-from kubesim.runtime.cri.client.security_messages import sandbox_security
+from kubesim.runtime.cri.client.messages.resources import overhead_message, sandbox_message
+from kubesim.runtime.cri.client.messages.security import sandbox_security
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.protocol import SandboxConfig
 

@@ -1,0 +1,1 @@
+"""Files and volumes on this machine that real containers mount."""

@@ -1,0 +1,1 @@
+"""Logs of real containers: their format, their files, and following them."""

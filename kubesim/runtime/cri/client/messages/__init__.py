@@ -1,0 +1,1 @@
+"""Configurations of sandboxes and containers as messages of CRI."""
