@@ -84,7 +84,7 @@ class FaultyProxy:
                     return
                 try:
                     self._forward(body)
-                except OSError:
+                except (OSError, http.client.HTTPException):
                     self.close_connection = True
 
             def _answer(self, status: int, headers: Mapping[str, str], message: str) -> None:
