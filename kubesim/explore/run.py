@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from traceback import extract_tb
 
 from kubesim.app import Trial, run_scenario
-from kubesim.clock.choices import Draw
+from kubesim.clock.choices import RecordedDraw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
@@ -65,7 +65,7 @@ class Run:
         scenario = self.subject.played(self.choices)
         trace, hashed, coverage = MemorySink(details=True), HashSink(), CoverageSink()
         sinks: list[Sink] = [hashed, coverage, *([trace] if self.observed else [])]
-        draws: list[Draw] | None = [] if self.observed else None
+        draws: list[RecordedDraw] | None = [] if self.observed else None
         try:
             result = play(scenario, self.subject.seed, *sinks, draws=draws)
         except Deadlock as error:
@@ -82,7 +82,7 @@ class Run:
         )
 
 
-def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[Draw] | None = None) -> RunResult:
+def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[RecordedDraw] | None = None) -> RunResult:
     """The run of an outcome, with these sinks. With `draws`, which receives them, operations are observed as well."""
     trial = Trial(scenario.gates, observed=() if draws is None else OBSERVED, draws=draws)
     with collected_rarely():
@@ -90,6 +90,7 @@ def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[Draw] |
 
 
 def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
+    pods = any(failure.kind == "convergence" and failure.pod for failure in result.failures)  # and so their workloads
     for failure in result.failures:
         if failure.kind == "invariant":
             rule = f"invariant {failure.text.partition(':')[0]}"
@@ -98,8 +99,9 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
         elif failure.kind == "expectation":
             key = f"{failure.text} line {failure.line}"
             yield Problem("expectation", failure.sentence, key, failure.pod, failure.at, failure.records)
-        elif failure.kind == "convergence":
-            key = general(failure.why.partition("; ")[2] or failure.why, names)  # of a node that is down, nothing else
+        elif failure.kind == "convergence" and (failure.pod or not pods):
+            state = failure.why if failure.pod else failure.text.partition("/")[0]  # counts of workloads are no rule
+            key = general(failure.why.partition("; ")[2] or state, names)  # of a node that is down, nothing else
             yield Problem(NO_CONVERGENCE, failure.sentence, key, failure.pod, failure.at, failure.records)
 
 

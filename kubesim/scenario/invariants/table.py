@@ -23,6 +23,7 @@ from kubesim.scenario.invariants.reported import (
     terminal_phase,
 )
 from kubesim.scenario.invariants.strict import (
+    allocations,
     event_rate,
     evictions,
     post_start,
@@ -51,5 +52,6 @@ MODULES: tuple[ModuleType, ...] = (
     probe_periods,
     evictions,
     event_rate,
+    allocations,
 )
 INVARIANTS: tuple[Invariant, ...] = tuple(module.INVARIANT for module in MODULES)

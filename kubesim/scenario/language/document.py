@@ -172,7 +172,9 @@ InvariantName = Literal[
     "resource-versions",
     "lost-updates",
 ]
-StrictName = Literal["post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate"]
+StrictName = Literal[
+    "post-start", "pull-back-off", "readiness", "probe-periods", "evictions", "event-rate", "allocations"
+]
 STRICT: Final[tuple[StrictName, ...]] = get_args(StrictName)
 NAMES: Final[tuple[InvariantName | StrictName, ...]] = (*get_args(InvariantName), *STRICT)
 Names = Annotated[tuple[InvariantName | StrictName, ...], BeforeValidator(as_list)]

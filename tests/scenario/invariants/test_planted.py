@@ -79,6 +79,7 @@ PRESSURE = story(
 MISSING_IMAGE = story('{name: main, image: "shop:1", imagePullPolicy: Always}').replace(
     "images: [", 'images: [{name: "shop:*", missing: true}, ', 1
 )
+LIMITED = story(container("main", PROMPT, ", resources: {requests: {cpu: 200m}}"))
 READY = "{exec: {command: ['true']}, periodSeconds: 2}"
 READY_UNTIL_THE_END = story(
     container("main", DEAF, f", readinessProbe: {READY}"), step="{at: 20s, delete: {pod: web}}"
@@ -191,6 +192,17 @@ def writes_over(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Store, "write_pod_status", stale)
 
 
+def reports_more(patch: pytest.MonkeyPatch) -> None:
+    """Reports half of the resources as allocated."""
+    write = Store.write_pod_status
+
+    def less(self: Store, pod: Any, uid: str, status: PodStatus) -> Any:
+        halved = tuple(each.changed(allocated_resources={"cpu": "100m"}) for each in status.container_statuses)
+        return write(self, pod, uid, status.changed(container_statuses=halved))
+
+    patch.setattr(Store, "write_pod_status", less)
+
+
 def skips_hooks(patch: pytest.MonkeyPatch) -> None:
     async def nothing(*_: Any) -> None: ...
 
@@ -247,6 +259,7 @@ PLANTED: list[tuple[str, Plant, str, str]] = [
     ("readiness", forgets_results, MAIN, "main is not ready any more"),
     ("probe-periods", stops_readiness_probes, READY_UNTIL_THE_END, "did not run in the last"),
     ("evictions", gives(EvictionManager, "_grace", 20), PRESSURE, "got 20s to stop, but its eviction allows 1s"),
+    ("allocations", reports_more, LIMITED, "main has 200m of cpu, but only 100m are allocated to it"),
     ("event-rate", emits_all_the_time, MAIN, "EvictionThresholdMet was emitted 12 times"),
 ]
 

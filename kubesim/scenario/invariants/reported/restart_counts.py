@@ -27,9 +27,7 @@ def status_changed(pod: PodSeen | None, old: Pod | None, new: Pod) -> str:
         counts = {status.name: status.restart_count for status in before}
         for status in after:
             count = counts.get(status.name, 0)
-            if status.restart_count < count and not (
-                _counts_from_records(pod, new) and status.restart_count == _recorded(pod, status)
-            ):
+            if status.restart_count < count and not (_counts_from_records(pod, new) and _may_count(pod, status)):
                 return f"the restart count of container {status.name} fell from {count} to {status.restart_count}"
     return ""
 
@@ -38,11 +36,11 @@ def _counts_from_records(pod: PodSeen | None, new: Pod) -> bool:
     return bool(mirrored_uid(new)) or (pod is not None and not pod.node.rules.counts_restarts_by_logs)
 
 
-def _recorded(pod: PodSeen | None, status: ContainerStatus) -> int:
-    """How often the container had been created before, from the runtime's record; 0 without a record."""
+def _may_count(pod: PodSeen | None, status: ContainerStatus) -> bool:
+    """Whether the count is that of the runtime's record, or of another one: of a container that has never started."""
     identifier = bare_id(status.container_id)
     record = None if pod is None else pod.running.get(identifier) or pod.ended.get(identifier)
-    return 0 if record is None else record.attempt
+    return record is None or status.restart_count == record.attempt
 
 
 INVARIANT = Invariant("restart-counts", status_changed=status_changed)

@@ -9,17 +9,18 @@ missing Secret: a successful pull has no back-off, and every sync repeats it (ku
 
 from __future__ import annotations
 
+from kubesim.api.images import apply_default_image_tag
 from kubesim.api.timestamps import MINUTE
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Scene, ends_kubelet, place_of
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene, ends_kubelet, place_of
 from kubesim.trace.records import CriCall, CriReturn, Record
 
 MOST = 5
 PERIOD = 5 * MINUTE
 
 
-class PullBackOff(Observer):
+class PullBackOff(RuleObserver):
     """Remembers the pulls of each image for a pod, since a container of the pod was last created from it."""
 
     def __init__(self, scene: Scene) -> None:
@@ -29,11 +30,12 @@ class PullBackOff(Observer):
     def recorded(self, record: Record) -> str:
         if isinstance(record, CriReturn) and record.call == "CreateContainer" and not record.error:
             container = self.scene.container(place_of(record))
-            self._pulls.pop((record.pod, "" if container is None else container.image), None)
+            image = "" if container is None else apply_default_image_tag(container.image)
+            self._pulls.pop((record.pod, image), None)
         elif ends_kubelet(record):
             self._pulls.clear()  # with its back-offs
         elif isinstance(record, CriCall) and record.call == "PullImage":
-            image = record.args["image"]
+            image = apply_default_image_tag(record.args["image"])
             pulls = self._pulls.setdefault((record.pod, image), [])
             pulls.append(record.t)
             if len(pulls) > MOST and record.t - pulls[-MOST - 1] < PERIOD:
