@@ -284,6 +284,15 @@ def reported(count: str) -> None:
         line(f"... a step with the tab {tab} (at most 50 ms), and CPU time", f"{middle:.0f}, {busy:.0f} ms")
 
 
+def explored(runs: str) -> None:
+    """Exploring a scenario of 200 s."""
+    from tools.bench_explore import figures
+
+    rate, faster = figures(int(runs))
+    line("explore, 200 s on the node: runs per CPU second (at least 20)", f"{rate:.0f}")
+    line(f"... {runs} runs in two processes, against one (at least 1.8)", f"{faster:.2f} times as fast")
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "linear": linear,
@@ -300,6 +309,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "attached": attached,
     "following": following,
     "reported": reported,
+    "explored": explored,
 }
 PROGRAMME = [
     ["start_up"],
@@ -317,6 +327,7 @@ PROGRAMME = [
     ["attached"],
     ["following"],
     ["reported", "500"],
+    ["explored", "1000"],
 ]
 
 
