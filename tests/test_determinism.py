@@ -31,7 +31,7 @@ for path in sys.argv[1:]:
 
 
 def run(path: Path, seed: int, *, every_tick: bool = False) -> RunResult:
-    with ticks(every=every_tick):
+    with ticks(every_tick=every_tick):
         return run_scenario(load_scenario(str(path)), seed=seed, sinks=(HashSink(),))
 
 
@@ -127,6 +127,6 @@ def test_skipping_idle_ticks_changes_nothing_while_the_loop_is_blocked(trouble: 
     for seed in range(rounds(20)):
         hashes = []
         for every in (False, True):
-            with ticks(every=every):
+            with ticks(every_tick=every):
                 hashes.append(run_scenario(scenario, seed=seed, sinks=(HashSink(),)).trace_hash)
         assert hashes[0] == hashes[1], f"seed {seed}"

@@ -39,7 +39,8 @@ def parse_time(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = _EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0")  # early years are not padded
 
 
 def format_time(micros: int) -> str:

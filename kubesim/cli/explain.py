@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--kubeconfig",
         metavar="FILE",
         default="",
-        help="default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
+        help="the kubeconfig; default: $KUBECONFIG, ~/.kube/config, or the service account of the pod",
     )
     parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     parser.add_argument("--events", metavar="FILE", help="a file with the output of `kubectl get events -o json`")

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kubesim import __version__
 from kubesim.errors import KubesimError, UsageError
@@ -40,6 +40,18 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Reject an unknown flag here, where the command and its flags are known."""
+        parsed, rest = super().parse_known_args(args, namespace)
+        unknown = [word for word in rest if len(word) > 1 and word.startswith("-")]
+        if unknown and "--" not in (args or ()):
+            import difflib
+
+            flag = unknown[0].partition("=")[0]
+            near = difflib.get_close_matches(flag, self._option_string_actions, n=1, cutoff=0.7)
+            self.error(f"unknown flag {flag}" + (f"; did you mean {near[0]}?" if near else ""))
+        return parsed, rest
 
 
 def make_parser(only: str = "") -> argparse.ArgumentParser:

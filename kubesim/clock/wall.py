@@ -1,4 +1,4 @@
-"""What differs from run to run: wall-clock time, unique names and seeds, for commands that act on the real world."""
+"""Values that differ from run to run, for commands that act on the real world: wall-clock time, unique names, seeds."""
 
 from __future__ import annotations
 

@@ -2,7 +2,17 @@
 
 from kubesim.concurrency.channel import Channel, Select, Selected
 from kubesim.concurrency.tasks import TaskSet
-from kubesim.concurrency.ticker import JitteredTicker, Ticker, act_every
+from kubesim.concurrency.ticker import JitteredTicker, PausingTicker, Ticker, act_every
 from kubesim.concurrency.wait_group import run_together
 
-__all__ = ["Channel", "JitteredTicker", "Select", "Selected", "TaskSet", "Ticker", "act_every", "run_together"]
+__all__ = [
+    "Channel",
+    "JitteredTicker",
+    "PausingTicker",
+    "Select",
+    "Selected",
+    "TaskSet",
+    "Ticker",
+    "act_every",
+    "run_together",
+]

@@ -39,8 +39,8 @@ class Channel(Generic[T]):
     def __str__(self) -> str:
         return self.name
 
-    def try_send(self, item: T) -> bool:
-        """Hand the item to the first waiting receiver, or store it; False if the channel is full."""
+    def try_send(self, item: T, *, runs_next: bool = True) -> bool:
+        """Hand the item to the first waiting receiver, which runs next, or store it; False if the channel is full."""
         if self._reader is not None:
             if self._reader.take(self, item):
                 return True
@@ -48,7 +48,7 @@ class Channel(Generic[T]):
             while self._waiters:
                 waiter = self._waiters.popleft()
                 if not waiter.done():
-                    wake(waiter, item)
+                    wake(waiter, item) if runs_next else waiter.set_result(item)
                     return True
         if len(self._items) >= self.capacity:
             self.dropped += 1

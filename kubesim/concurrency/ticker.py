@@ -3,7 +3,8 @@
 The reader finishes each tick with `done(idle_until)`: before that time, ticks have no effect unless something else
 happens. A reader that changed something, or may change something at the next tick, passes the current time. Otherwise
 the ticker is idle until another timer fires, another tick changes something, or input arrives from outside. The loop
-skips idle ticks (`clock.virtual`). The trace is the same as if every tick were executed; a test compares the two.
+skips idle ticks (`clock.virtual`). A reader that knows all that its ticks depend on can pause its ticker until one of
+these changes, whatever else happens. The trace is the same as if every tick were executed; a test compares the two.
 """
 
 from __future__ import annotations
@@ -94,6 +95,36 @@ class Ticker:
         self._timer.cancel()
         if self._loop is not None:
             self._loop.unfinished_ticks.discard(self)
+
+
+class PausingTicker(Ticker):
+    """A ticker that its reader can pause.
+
+    The reader runs after all tasks that are ready: a tick without effect must not even change their order.
+    """
+
+    _is_paused = False
+
+    def deliver(self, tick: int) -> bool:
+        return self.channel.try_send(tick, runs_next=False)
+
+    def pause(self) -> None:
+        """Stop ticking until `resume`: the ticks between have no effect. The current tick must be done."""
+        if self._loop is not None and self._loop.skips_idle_ticks:
+            self._timer.cancel()
+            self._is_paused = True
+
+    def resume(self) -> None:
+        """End a pause. The next tick is the first one from this instant on, in the old rhythm."""
+        if self._is_paused:
+            self._is_paused = False
+            if self.due < self._clock.now():
+                self._skip_to(self._clock.now())
+            self._set(self.due)
+
+    def stop(self) -> None:
+        super().stop()
+        self._is_paused = False
 
 
 class JitteredTicker(Ticker):

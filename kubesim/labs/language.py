@@ -28,7 +28,7 @@ from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.strict import Strict, as_list, wrap
 from kubesim.trace.stepping import RecordCondition
 
-WAYS = ("time", "count", "order", "value", "values", "happens")
+ANSWER_KINDS = ("time", "count", "order", "value", "values", "happens")
 
 
 def _condition(text: str) -> str:
@@ -168,9 +168,9 @@ class Question(Strict):
     rule: str = Field(min_length=1)  # shown with the right answer
 
     @model_validator(mode="after")
-    def _one_way(self) -> Question:
-        if sum(getattr(self, way) is not None for way in WAYS) != 1:
-            raise PydanticCustomError("question", "a question has one of {ways}", {"ways": ", ".join(WAYS)})
+    def _one_answer_kind(self) -> Question:
+        if sum(getattr(self, answer_kind) is not None for answer_kind in ANSWER_KINDS) != 1:
+            raise PydanticCustomError("question", "a question has one of {ways}", {"ways": ", ".join(ANSWER_KINDS)})
         if self.waits and self.time is None:
             raise PydanticCustomError("question", "waits are for a question about a time")
         if self.periodic is not None and self.count is None:
@@ -178,8 +178,8 @@ class Question(Strict):
         return self
 
     @property
-    def way(self) -> str:
-        return next(way for way in WAYS if getattr(self, way) is not None)
+    def answer_kind(self) -> str:
+        return next(answer_kind for answer_kind in ANSWER_KINDS if getattr(self, answer_kind) is not None)
 
 
 class StopItem(Strict):

@@ -213,4 +213,4 @@ def _wanted(question: Question) -> str:
         "value": "a letter or the words" if question.choices else "a word",
         "values": f"one or more of {', '.join(question.choices)}" if question.choices else "one or more words",
         "happens": "yes or no",
-    }[question.way]
+    }[question.answer_kind]

@@ -63,6 +63,11 @@ _ALL = re.compile(
 _AROUND_NAMES = re.compile(
     r"\b(?:for|the|of|old|new|one|ones|uid|pods?|containers?|only|just|is|are|it|also|too)\b", re.IGNORECASE
 )
+_AROUND_ORDER = re.compile(
+    r"\s*\([^()]*\)|\b(?:(?:in|at) the (?:very )?end|after (?:that|it)|afterwards|followed by|next|later|the|starts?"
+    r"|comes?|goes|is|are)\b",
+    re.IGNORECASE,
+)
 _ALONE = {"none", "nothing", "no", "zero", "one", "a", "an"}  # not an answer inside a sentence
 _NEVER = {
     "never",
@@ -293,7 +298,7 @@ def _names(text: str, known: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def _order(text: str, names: list[str]) -> tuple[str, ...]:
-    given = _names(re.sub(r"\s*\([^()]*\)|\b(?:after (?:that|it)|next|the|in the end)\b", " ", text), names)
+    given = _names(_AROUND_ORDER.sub(" ", text), names)
     if given is None or sorted(given) != sorted(names):
         raise NoAnswer(f"name each of {', '.join(sorted(names))} once, in their order: kubesim lab check A, B, C")
     return given

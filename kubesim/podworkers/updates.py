@@ -61,9 +61,9 @@ def effective_grace_period(held: int, pod: Pod | None, override: int | None, rul
     """
     grace, overridden = held, False
     deletion_grace = pod.metadata.deletion_grace_period_seconds if pod is not None else None
-    for wish in (deletion_grace, override):
-        if wish is not None and (grace == 0 or wish < grace):
-            grace, overridden = wish, rules.honours_zero_grace
+    for requested_run in (deletion_grace, override):
+        if requested_run is not None and (grace == 0 or requested_run < grace):
+            grace, overridden = requested_run, rules.honours_zero_grace
     if not overridden and grace == 0 and pod is not None:
         grace = pod.spec.termination_grace_period_seconds or 0
     return max(grace, 1)

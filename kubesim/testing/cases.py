@@ -75,7 +75,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: bool) -> Collected:
+def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: Any) -> Collected:
     """The cases of files, directories and bundled scenarios, in this order. Without `seeds`, each scenario's own seed
     applies.
 
@@ -84,7 +84,7 @@ def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str
     found = Collected()
     for path, named in scenario_paths(paths, found):
         try:
-            runs = load_runs([path], overlay=Overlay(**settings), has_seed=bool(seeds))  # type: ignore[arg-type]
+            runs = load_runs([path], overlay=Overlay(**settings), has_seed=bool(seeds))
         except UsageError as error:
             found.problems += _all_problems(path, error, allow_host=settings.get("allow_host", False))
             continue
@@ -126,7 +126,7 @@ def scenario_paths(paths: Sequence[str], found: Collected) -> Iterable[tuple[str
             continue
         inside = [each for each in _below(path) if _is_scenario(each, found)]
         if not inside:
-            found.problems.append(InputError(given, "has no scenarios: no file in it is of kind Scenario"))
+            found.problems.append(InputError(given, "no file in this directory is of kind Scenario"))
         for each in inside:
             files.setdefault(each, False)
     return files.items()

@@ -63,6 +63,9 @@ def test_invalid_content_is_reported_with_file_line_and_field(
 def test_files_that_are_not_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "run", str(tmp_path / "none.yaml")) == f"{tmp_path}/none.yaml: no such file"
     assert complaint(capsys, "run", str(tmp_path)).startswith(f"{tmp_path}: is a directory")
+    (tmp_path / "hello-pod.yaml").touch()
+    wrong = str(tmp_path / "helo-pod.yaml")
+    assert complaint(capsys, "run", wrong) == f"{wrong}: no such file; did you mean {tmp_path}/hello-pod.yaml?"
     big = tmp_path / "big.yaml"
     big.write_bytes(b"# long\n" * (10 << 20) + POD.encode())
     assert "larger than" in complaint(capsys, "run", str(big))
@@ -88,7 +91,7 @@ def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         ([], "COMMAND"),
         (["fly"], "invalid choice: 'fly'"),
         (["run"], "FILE"),
-        (["run", "x.yaml", "--sed", "1"], "unrecognized arguments: --sed"),
+        (["run", "x.yaml", "--sed", "1"], "unknown flag --sed; did you mean --seed?"),
         (["run", "x.yaml", "--seed", "many"], "--seed: not a whole number: 'many'"),
         (["run", "x.yaml", "--seed", "-1"], "--seed"),
         (["run", "x.yaml", "--until", "tomorrow"], "--until: 'tomorrow' is not a duration"),

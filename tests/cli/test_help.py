@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from kubesim import __version__
-from kubesim.cli.main import COMMANDS, main
+from kubesim.cli.main import COMMANDS, main, make_parser
+from tools.docs_pages import subparsers
 
 HEAVY = ("pydantic", "yaml", "anyio", "asyncio", "structlog", "kubernetes", "kubesim.api", "kubesim.kubelet",
          "kubesim.runtime", "kubesim.cni", "kubesim.scenario", "kubesim.app", "kubesim.attach",
@@ -71,6 +74,16 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     shown = capsys.readouterr().out
     assert all(command in shown for command in COMMANDS)
+
+
+def described(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    yield name, parser.description or ""
+    for sub, below in subparsers(parser):
+        yield from described(f"{name} {sub}", below)
+
+
+def test_every_command_has_a_description() -> None:
+    assert [name for name, text in described("kubesim", make_parser()) if len(text.split()) < 4] == []
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

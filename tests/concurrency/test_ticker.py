@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from kubesim.clock import NEVER, LoopClock, run_virtual
-from kubesim.concurrency import JitteredTicker, Select, TaskSet, Ticker
+from kubesim.concurrency import JitteredTicker, PausingTicker, Select, TaskSet, Ticker
 from kubesim.errors import Deadlock
 from tests.support.ticks import ticks
 
 SECOND = 1_000_000
 
 
-def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every: bool = False) -> Any:
+def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every_tick: bool = False) -> Any:
     async def main() -> Any:
         return await scene(LoopClock(0))
 
-    with ticks(every=every):
+    with ticks(every_tick=every_tick):
         return run_virtual(main)
 
 
@@ -73,7 +73,7 @@ def test_an_idle_ticker_fires_again_only_after_a_change() -> None:
 
     # Once at first, and once after the first sleep ended at 1000.000001 s.
     assert play(scene) == [1, 1001]
-    assert play(scene, every=True) == list(range(1, 2001))
+    assert play(scene, every_tick=True) == list(range(1, 2001))
 
 
 def test_a_ticker_idle_until_a_time_fires_at_its_first_tick_from_then_on() -> None:
@@ -154,7 +154,7 @@ def test_random_intervals_are_drawn_for_skipped_ticks_too() -> None:
             await clock.sleep(20 * SECOND)
         return seen
 
-    assert play(scene, every=True) == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66]
+    assert play(scene, every_tick=True) == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66]
     assert play(scene) == [1, 55]
 
 
@@ -174,3 +174,50 @@ def test_if_all_tickers_are_idle_and_no_other_timer_is_set_time_cannot_continue(
 
     with pytest.raises(Deadlock):
         play(scene)
+
+
+def test_a_paused_one_ticks_again_in_its_old_rhythm_once_it_is_resumed() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        ticker = PausingTicker(clock, "tick", SECOND)
+
+        async def reader() -> None:
+            while True:
+                seen.append(await ticker.channel.receive())
+                ticker.done()
+                ticker.pause()
+
+        async with TaskSet() as tasks:
+            tasks.start("reader", reader())
+            await clock.sleep(5 * SECOND + 300_000)
+            ticker.resume()
+            await clock.sleep(5 * SECOND)
+            ticker.stop()
+            ticker.resume()
+            await clock.sleep(5 * SECOND)
+        return seen
+
+    assert play(scene) == [SECOND, 6 * SECOND]
+
+
+def test_a_tick_of_one_that_pauses_comes_after_the_tasks_of_its_instant() -> None:
+    async def scene(clock: LoopClock) -> list[str]:
+        order: list[str] = []
+        ticker = PausingTicker(clock, "tick", SECOND)
+
+        async def reader() -> None:
+            await ticker.channel.receive()
+            order.append("tick")
+
+        async def sleeper(name: str) -> None:
+            await clock.sleep(SECOND)
+            order.append(name)
+
+        async with TaskSet() as tasks:
+            tasks.start("reader", reader())
+            for name in ("a", "b"):
+                tasks.start(name, sleeper(name))
+            await clock.sleep(2 * SECOND)
+        return order
+
+    assert play(scene) == ["b", "a", "tick"]

@@ -30,7 +30,7 @@ def test_every_question_of_every_lab_has_wordings() -> None:
     for questions in WORDINGS.values():
         for answers in questions.values():
             assert len(answers["right"]) >= 8
-            assert len(answers["wrong"]) >= 4
+            assert len(answers["wrong"]) >= 6
 
 
 def is_right(learner: Lesson, question: Question, answer: str) -> bool:

@@ -67,7 +67,7 @@ def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], *, every_tick: 
         async with TaskSet() as tasks:
             await tasks.run_until(play(Stage(tasks, **options)))
 
-    with ticks(every=every_tick):
+    with ticks(every_tick=every_tick):
         run_virtual(main)
 
 

@@ -141,5 +141,5 @@ def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *, every: bool = F
         await story(bench)
         return bench
 
-    with ticks(every=every):
+    with ticks(every_tick=every):
         return run_virtual(main)

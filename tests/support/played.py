@@ -36,7 +36,7 @@ class Played:
         whole = {"images": images, "duration": "60s", "steps": list(steps), **spec}
         scenario = Scenario.model_validate(json.loads(json.dumps({"metadata": {"name": "story"}, "spec": whole})))
         sink = MemorySink()
-        with ticks(every=every_tick):
+        with ticks(every_tick=every_tick):
             self.result: RunResult = run_scenario(scenario, seed=seed, sinks=(sink,))
         self.records: list[Record] = sink.records
 

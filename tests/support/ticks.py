@@ -9,10 +9,10 @@ from kubesim.clock import VirtualLoop
 
 
 @contextmanager
-def ticks(*, every: bool) -> Iterator[None]:
-    """With `every`, no tick is skipped in this block."""
+def ticks(*, every_tick: bool) -> Iterator[None]:
+    """With `every_tick`, no tick is skipped in this block."""
     before = VirtualLoop.skips_idle_ticks
-    VirtualLoop.skips_idle_ticks = not every
+    VirtualLoop.skips_idle_ticks = not every_tick
     try:
         yield
     finally:

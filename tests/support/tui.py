@@ -88,7 +88,7 @@ class View:
 
     async def _settled(self) -> str:
         for _ in range(3):
-            if self.app.is_running and self.app.session.wish is None:
+            if self.app.is_running and self.app.session.requested_run is None:
                 await self.pilot._wait_for_screen()
                 self.app.screen._on_timer_update()  # normally done by a screen timer: lay out and draw
         return self.text
@@ -127,7 +127,7 @@ async def _until_wish(session: StepSession, left: list[Shot], size: Size, found:
                 size = shot.resize
                 await view.resize(*size)
             await view.press(shot.keys)
-            if session.wish is not None:
+            if session.requested_run is not None:
                 left.insert(0, Shot(shot.name))
                 return size
             text = await view.passed(shot.passed)

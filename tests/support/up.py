@@ -53,6 +53,10 @@ class Up:
     def get(self, *words: str) -> Any:
         return json.loads(self.kubectl("get", "-o", "json", *words))
 
+    def create_raw(self, path: str, body: dict[str, Any]) -> None:
+        """Create an object at a path of the API."""
+        self.kubectl("create", "--raw", path, "-f", "-", input=json.dumps(body))
+
     def run_pod(self, name: str, *command: str, image: str = "busybox") -> None:
         """Create a pod with this command, and wait until it is ready."""
         self.kubectl("run", name, f"--image={image}", *(("--", *command) if command else ()))

@@ -27,8 +27,8 @@ def plain_environment() -> dict[str, str]:
 
 def install_wheel(environment: Path) -> None:
     """Create the environment. Its parent directory gets the build files."""
-    place = environment.parent
-    source = place / "source"
+    folder = environment.parent
+    source = folder / "source"
     for name in BUILT_FROM:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -37,11 +37,11 @@ def install_wheel(environment: Path) -> None:
             shutil.copy(ROOT / name, source)
     plain = plain_environment()
     offline = ("--no-index", "--no-deps")
-    built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(place), str(source)]
-    subprocess.run(built, check=True, env=plain, cwd=place)
-    (wheel,) = place.glob("*.whl")
+    built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(folder), str(source)]
+    subprocess.run(built, check=True, env=plain, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
     venv.create(environment, symlinks=True)
     python = environment / "bin" / "python"
-    subprocess.run([*PIP, "--python", python, "install", *offline, wheel], check=True, env=plain, cwd=place)
+    subprocess.run([*PIP, "--python", python, "install", *offline, wheel], check=True, env=plain, cwd=folder)
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")

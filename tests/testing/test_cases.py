@@ -79,7 +79,7 @@ def test_all_errors_of_all_files_are_found(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_scenarios_is_an_error(tmp_path: Path) -> None:
-    assert "has no scenarios" in str(collect([str(tmp_path)]).problems[0])
+    assert "no file in this directory is of kind Scenario" in str(collect([str(tmp_path)]).problems[0])
 
 
 def test_only_a_run_with_the_scenarios_own_seed_has_a_snapshot(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Declarations of reviews, tokens and scales, which are not stored, and of Events in their own group; see `tables.py`.
+"""Declarations of types that are not stored (reviews, tokens, scales, statuses), and of Events in their own group.
+
+The format is that of `tables.py`.
 
 Mirrors: k8s.io/api authentication/v1, authorization/v1, autoscaling/v1, events/v1 types.go
 """
@@ -45,6 +47,11 @@ SubjectRulesReviewStatus: resourceRules! []ResourceRule, nonResourceRules! []Non
   evaluationError string
 ResourceRule: verbs! []string, apiGroups []string, resources []string, resourceNames []string
 NonResourceRule: verbs! []string, nonResourceURLs []string
+Status: @TypeMeta, kind string, apiVersion string, @, metadata ListMeta, status string, message string, reason
+  StatusReason, details *StatusDetails, code int32
+StatusDetails: name string, group string, kind string, uid UID, causes []StatusCause, retryAfterSeconds int32
+StatusCause: reason CauseType, message string, field string
+PartialObjectMetadata: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta
 UndeclaredObject: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta
 ResourceDefinition: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! DefinitionSpec, status
   DefinitionStatus

@@ -5,7 +5,7 @@ Mirrors: apimachinery/pkg/api/validation/objectmeta.go; apis/meta/v1/validation/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Named, Raw
@@ -38,16 +38,21 @@ def validate_object_meta(errors: Errors, meta: JsonObject, path: str) -> None:
     if meta.get("annotations"):
         validate_annotations(errors, meta["annotations"], f"{path}.annotations")
     if meta.get("ownerReferences"):
-        _validate_owner_references(errors, meta["ownerReferences"], f"{path}.ownerReferences")
+        validate_owner_references(errors, meta["ownerReferences"], f"{path}.ownerReferences")
     finalizers = meta.get("finalizers") or ()
     if finalizers:
         _validate_finalizers(errors, finalizers, f"{path}.finalizers")
     if meta.get("managedFields"):
         _validate_managed_fields(errors, meta["managedFields"], f"{path}.managedFields")
+    validate_finalizer_names(errors, finalizers, f"{path}.finalizers")
+
+
+def validate_finalizer_names(errors: Errors, finalizers: Sequence[str], path: str) -> None:
+    """Check that finalizers without a domain are Kubernetes' own."""
     for n, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.invalid(f"{path}.finalizers[{n}]", finalizer, detail)
+            errors.invalid(f"{path}[{n}]", finalizer, detail)
 
 
 def validate_label_name(errors: Errors, name: str, path: str) -> None:
@@ -94,7 +99,7 @@ def _validate_selector_requirement(errors: Errors, requirement: JsonObject, path
         errors.all_invalid(f"{path}.values[{n}]", value, formats.label_value(value))
 
 
-def _validate_owner_references(errors: Errors, references: list[JsonObject], path: str) -> None:
+def validate_owner_references(errors: Errors, references: list[JsonObject], path: str) -> None:
     controller = ""
     for reference in references:
         _validate_owner_reference(errors, reference, path)

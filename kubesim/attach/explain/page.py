@@ -16,9 +16,10 @@ _MAX_FACT = 240
 
 def page(statement: Statement, width: int = WIDTH) -> str:
     """The statement as plain text; the first cause is what blocks the pod, the others are additional."""
+    name = f"{statement.namespace}/{statement.name}" if statement.namespace else statement.name
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
-        printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),
+        printable(f"Pod {name}{node}: {statement.stage}"),
         f"as of {format_time(statement.as_of)}",
     ]
     for number, cause in enumerate(statement.causes):

@@ -34,10 +34,10 @@ DRIVER = 120 * SECOND
 RECONNECT = round(reflector.LONGEST * (1 + reflector.JITTER))
 
 # From a change on the node to its status at the API server: a relist, and the sync that it triggers.
-TELLING = RELIST + WORK
+REPORTING = RELIST + WORK
 
 # Added to the latest time after jitter and back-off, until an action is done: the duration of the action itself.
-DOING: dict[Due, int] = {
+DURATIONS: dict[Due, int] = {
     "accept": WORK,
     "restart": SYNC_TICK + WORK,
     "restart-by": SYNC_TICK + WORK,

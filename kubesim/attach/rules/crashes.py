@@ -98,7 +98,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     again = NextStep(
         "exited",
         f"if it ends again before about {format_time(reset_at)[11:]} the next wait is {duration(next_wait)}; if it "
-        "still runs then, its crashes are forgotten (amnesty)",
+        "still runs then, its back-off is reset",
         container=view.name,
         because="an exit more than 10 minutes after the last restart counts as the first",
         certain=False,
@@ -185,7 +185,7 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
     if ended.reason == "StartError":
         return (f"correct command or image of {view.name}: the runtime cannot run it", again)
     if ended.exit_code == 137:
-        return ("find out what killed it: a liveness probe, memory, a person", logs, again)
+        return ("find out what killed it: a liveness probe, memory, a user", logs, again)
     return (logs, again)
 
 

@@ -13,11 +13,11 @@ from kubesim.attach.explain.observation import Observation, event_fact, event_ti
 from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, listed
 from kubesim.attach.explain.timing import kill_deadline
-from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
+from kubesim.attach.explain.tolerances import DURATIONS, RELIST, TRUNCATION
 from kubesim.attach.rules.node import node_problem
 
 FINALIZERS = "Finalizers"
-LATE = DOING["kill"] + RELIST  # after the due time: then something blocks the deletion
+LATE = DURATIONS["kill"] + RELIST  # after the due time: then something blocks the deletion
 
 
 def terminating(seen: Observation) -> tuple[Cause, ...]:
@@ -27,7 +27,7 @@ def terminating(seen: Observation) -> tuple[Cause, ...]:
     if is_mirror_pod(seen.pod):
         causes: tuple[Cause, ...] = (_mirror(seen),)
     elif meta.deletion_grace_period_seconds == 0 or not seen.pod.spec.node_name:
-        causes = (_finalizers(seen) if meta.finalizers else _going(seen),)
+        causes = (_finalizers(seen) if meta.finalizers else _removing(seen),)
     elif seen.pod.status.phase in TERMINAL_PHASES:
         causes = (_cleaning_up(seen),)
     elif seen.pod.status.start_time is None:
@@ -275,7 +275,7 @@ def _finalizers(seen: Observation) -> Cause:
     )
 
 
-def _going(seen: Observation) -> Cause:
+def _removing(seen: Observation) -> Cause:
     return Cause(
         code="Removing",
         says="Nothing blocks the deletion: the API server removes the object.",
@@ -294,7 +294,7 @@ def _going(seen: Observation) -> Cause:
 def _mirror(seen: Observation) -> Cause:
     return Cause(
         code="MirrorPod",
-        says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
+        says="The pod mirrors a static pod of its node, and a client deletes the mirror: that stops nothing. The "
         "kubelet removes it and creates a new one while the file exists.",
         rule="Only the file or URL on the node controls a static pod. A mirror that is being deleted or "
         "differs from the file is deleted with grace 0 and created again by the next sync.",

@@ -14,7 +14,7 @@ from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import MILLISECOND, format_micro_time
 from kubesim.attach.explain.page import window_text
 from kubesim.attach.explain.statement import Due, Fact, Statement, Window
-from kubesim.attach.explain.tolerances import DOING, EARLY, RELIST
+from kubesim.attach.explain.tolerances import DURATIONS, EARLY, RELIST
 from kubesim.attach.rules.living import image_reference
 from kubesim.attach.shadow.changes import ObservedChange
 from kubesim.attach.shadow.divergence import Divergence, DivergenceKind
@@ -66,7 +66,7 @@ class Prediction:
 
     @property
     def done_by(self) -> int | None:
-        return None if self.window.latest is None else self.window.latest + DOING[self.due]
+        return None if self.window.latest is None else self.window.latest + DURATIONS[self.due]
 
     @property
     def reported_by(self) -> int | None:

@@ -23,7 +23,7 @@ from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Fact, Stage, Statement, Window
 from kubesim.attach.explain.timing import reported_wait
-from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
+from kubesim.attach.explain.tolerances import CLOCK, REPORTING, TRUNCATION
 from kubesim.attach.shadow.changes import OUTSIDE, ObservedChange, changes
 from kubesim.attach.shadow.consistency import status_divergences
 from kubesim.attach.shadow.crash_memory import CrashMemory
@@ -393,7 +393,7 @@ def _reported_at_wrong_time(
     own = () if _is_terminating(seen, old) else _own_times(found)
     for what, at in (*own, *_changed_conditions(old, seen.pod)):
         lag = seen.now - at - TRUNCATION
-        if lag > TELLING + CLOCK:
+        if lag > REPORTING + CLOCK:
             yield diverges(
                 seen,
                 "lag",

@@ -22,7 +22,7 @@ from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.attach.explain.observation import Observation, moment
 from kubesim.attach.explain.runtime_truth import sandbox_changed
 from kubesim.attach.explain.statement import Fact
-from kubesim.attach.explain.tolerances import TELLING
+from kubesim.attach.explain.tolerances import REPORTING
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
@@ -156,7 +156,7 @@ def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, bef
     at_once = int(old.restart_count == 0)  # the first restart has no back-off
     least = (more - at_once) * seen.periods.crash_wait(1) + at_once * seen.periods.crash_wait(0)
     # A restart is timed only as precisely as the kubelet reports statuses.
-    if more > 1 and seen.now - before + TELLING < least - seen.periods.crash_wait(1):
+    if more > 1 and seen.now - before + REPORTING < least - seen.periods.crash_wait(1):
         yield _breaks(
             seen,
             f"{name} was restarted {more} times within {duration(seen.now - before)}",

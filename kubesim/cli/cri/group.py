@@ -13,7 +13,13 @@ HELP = "serve, inspect and record container runtimes over CRI"
 DESCRIPTION = """Work with container runtimes over CRI, the gRPC API between the kubelet and containerd or CRI-O."""
 
 # The module of each command, in this folder.
-SUBCOMMANDS = {"serve": "serve", "inject": "inject", "record": "record", "compare": "compare"}
+SUBCOMMANDS = {
+    "serve": "serve",
+    "inject": "inject",
+    "record": "record",
+    "compare": "compare",
+    "leaks": "leaks",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -26,21 +26,21 @@ EXIT_DIVERGED = 3
 def replay_file(args: argparse.Namespace, output: str) -> int:
     """Replay a recording. Returns 3 if there was a divergence."""
     recording = read_recording(args.replay)
-    late_by, every = args.late_by or 0, args.every or 0
+    late_by, interval = args.late_by or 0, args.every or 0
     if late_by and recording.begin + late_by >= recording.end:
         raise UsageError(
             f"--from: {args.replay} is shorter than that: it ends {_length(recording)} after its first lists"
         )
     if options.stepping_flag(args):
-        if every:
+        if interval:
             raise UsageError("--every replays several times: remove it to step through one replay")
         from kubesim.cli.tui.opening import step_through
 
         records = observed(recording, late_by, node_periods.from_file(args))
         step_through(records, f"{recording.node}, seen from outside", observed=True)
         return 0
-    view = _Lines(recording) if output == "jsonl" else _Text(recording, several=bool(every))
-    tally = replay(recording, view, late_by, every, node_periods.from_file(args))
+    view = _Lines(recording) if output == "jsonl" else _Text(recording, several=bool(interval))
+    tally = replay(recording, view, late_by, interval, node_periods.from_file(args))
     if output == "jsonl":
         outcomes = [{"due": due, "outcome": how, "count": n} for (due, how), n in sorted(tally.outcomes.items())]
         counts = {"divergences": tally.divergences, "kept": tally.kept, "statements": tally.statements}

@@ -33,12 +33,12 @@ def _pod(phase: str = "", *, deleted: bool = False) -> Pod:
 def _reported(options: UpdatePodOptions) -> Callable[[PodSyncStatuses], None]:
     def tell(pods: PodSyncStatuses) -> None:
         pods.update_pod(options, 1, lambda uid: RuntimePodStatus(uid))
-        _take_up(pods)
+        _start_sync(pods)
 
     return tell
 
 
-def _take_up(pods: PodSyncStatuses) -> None:
+def _start_sync(pods: PodSyncStatuses) -> None:
     status = pods.statuses.get(_UID)
     if status is not None and status.pending_update is not None:
         pods.start_pod_sync(_UID, 1)
@@ -46,7 +46,7 @@ def _take_up(pods: PodSyncStatuses) -> None:
 
 def _housekeeping(pods: PodSyncStatuses) -> None:
     pods.sync_known_pods((), 1)
-    _take_up(pods)
+    _start_sync(pods)
 
 
 def _ended(state: str, complete: Callable[[PodSyncStatuses], object]) -> Callable[[PodSyncStatuses], None]:
@@ -55,7 +55,7 @@ def _ended(state: str, complete: Callable[[PodSyncStatuses], object]) -> Callabl
     def end(pods: PodSyncStatuses) -> None:
         if state_of(pods) == state:
             complete(pods)
-            _take_up(pods)
+            _start_sync(pods)
 
     return end
 
@@ -69,7 +69,7 @@ INPUTS: dict[str, Callable[[PodSyncStatuses], None]] = {
     "UpdatePod(kill)": _reported(UpdatePodOptions("kill", _pod())),
     "UpdatePod(kill), evicted": _reported(UpdatePodOptions("kill", _pod(), kill=KillPodOptions(evict=True))),
     "UpdatePod(kill) of an orphan in the runtime": _reported(UpdatePodOptions("kill", running_pod=_RUNNING)),
-    "SyncPod: the pod has come to its end": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
+    "SyncPod: the pod has ended": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
     "SyncTerminatingPod succeeded": _ended("terminating", lambda pods: pods.complete_terminating(_UID, 1)),
     "SyncTerminatedPod succeeded": _ended("terminated", lambda pods: pods.complete_terminated(_UID)),
     "housekeeping: no source lists it": _housekeeping,

@@ -14,7 +14,9 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", type=options.one_of(SHELLS), metavar="|".join(SHELLS), help="the shell")
+    parser.add_argument(
+        "shell", type=options.one_of(SHELLS), metavar="|".join(SHELLS), help="the shell that the script is for"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:

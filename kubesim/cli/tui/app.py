@@ -149,7 +149,7 @@ class StepApp(App[None]):
             self._give(character)
 
     def _give(self, key: str) -> None:
-        if not self.session.key(key) or self.session.wish is not None:
+        if not self.session.key(key) or self.session.requested_run is not None:
             self.exit()
         else:
             self.show()

@@ -40,7 +40,7 @@ def step_through(
 
     while True:
         StepApp(session).run(mouse=False)
-        if session.wish is None:
+        if session.requested_run is None:
             return
         warn("the run is played again")  # Textual has closed its screen, and the event loop that a run needs
         session.fulfil()

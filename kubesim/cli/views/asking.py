@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser, *, namespaces: bool = True) -> None:
     parser.add_argument(
         "--at", type=moment_flag, metavar="DURATION", help="the time since the start: 42s, 1m30s; default: the end"
     )
-    parser.add_argument("-n", "--namespace", default="default", metavar="NAME", help="default: default")
+    parser.add_argument("-n", "--namespace", default="default", metavar="NAME", help="the namespace; default: default")
     if namespaces:
         parser.add_argument("-A", "--all-namespaces", action="store_true", help="the objects of all namespaces")
     options.add_seed(parser)
@@ -56,10 +56,15 @@ def allow_flags_anywhere(parser: argparse.ArgumentParser) -> None:
 
 
 def add_selectors(parser: argparse.ArgumentParser, *, fields: bool = True) -> None:
-    parser.add_argument("-l", "--selector", default="", metavar="LABELS", help="app=web, tier in (a,b), !canary")
+    parser.add_argument(
+        "-l", "--selector", default="", metavar="LABELS", help="such as app=web, tier in (a,b) or !canary"
+    )
     if fields:
         parser.add_argument(
-            "--field-selector", default="", metavar="FIELDS", help="status.phase=Running, spec.nodeName=node-1"
+            "--field-selector",
+            default="",
+            metavar="FIELDS",
+            help="such as status.phase=Running or spec.nodeName=node-1",
         )
 
 

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from kubesim.cluster.saved.moment import ClusterMoment
 
 HELP = "describe objects at a given time of a run, as kubectl describe does"
-DESCRIPTION = ""
-"""Describe objects as they were at a given time of a run, with what belongs to them and their Events. RUN is
-a file that kubesim run --save wrote, or a scenario, which is run up to that time. Without a NAME all objects of
+DESCRIPTION = """Describe objects as they were at a given time of a run, with related objects and their Events. RUN is a
+file that kubesim run --save wrote, or a scenario, which is run up to that time. Without a NAME all objects of
 the type are described; a NAME that matches no object is used as a prefix. Exit code: 1 if there is none."""
 USAGE = "kubesim describe [options] TYPE [NAME ...] | TYPE/NAME ... RUN"
 

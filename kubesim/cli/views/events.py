@@ -22,7 +22,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="about", default="", metavar="TYPE/NAME", help="only those about this object")
     parser.add_argument("--types", default="", metavar="TYPES", help="only of these types: Normal,Warning")
     parser.add_argument(
-        "-o", "--output", default="", choices=("", *FORMATS), metavar="|".join(FORMATS), help="whole Events"
+        "-o",
+        "--output",
+        default="",
+        choices=("", *FORMATS),
+        metavar="|".join(FORMATS),
+        help="print whole Events in this format",
     )
     parser.add_argument("--no-headers", action="store_true", help="omit the header line")
     parser.usage = USAGE

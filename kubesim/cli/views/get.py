@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from kubesim.cluster.store.kinds import Resource
 
 HELP = "print objects at a given time of a run, as kubectl get does"
-DESCRIPTION = ""
-"""Print objects of the cluster as they were at a given time of a run. RUN is a file that kubesim run --save
-wrote, or a scenario, which is run up to that time. TYPE, names, columns and output formats are those of kubectl
+DESCRIPTION = """Print objects of the cluster as they were at a given time of a run. RUN is a file that kubesim run
+--save wrote, or a scenario, which is run up to that time. TYPE, names, columns and output formats are those of kubectl
 1.36; ages are relative to that time. Exit code: 1 if an object is not found."""
 USAGE = "kubesim get [options] TYPE[,TYPE ...] [NAME ...] | TYPE/NAME ... RUN"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "words", nargs="+", metavar="TYPE [NAME ...] RUN", help="pods, po,svc, all, pod web, deploy/web"
+        "words",
+        nargs="+",
+        metavar="TYPE [NAME ...] RUN",
+        help="such as pods, po,svc, all, pod web or deploy/web; then a saved run or a scenario",
     )
     asking.add(parser)
     asking.add_selectors(parser)
@@ -59,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
 
     words, run = asking.split_run(args.words, USAGE)
     if not words:
-        raise UsageError(f"what to get? The last word is the RUN ({USAGE})")
+        raise UsageError(f"give what to get, and as the last word the RUN ({USAGE})")
     moment = asking.moment_of(args, run)
     try:
         wanted = targets(words, moment.custom_resources())

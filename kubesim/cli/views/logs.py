@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="POD RUN", help="web, pod/web; then a saved run, or a scenario")
     asking.add(parser, namespaces=False)
     asking.add_selectors(parser, fields=False)
-    parser.add_argument("-c", "--container", default="", metavar="NAME", help="default: the first one")
+    parser.add_argument("-c", "--container", default="", metavar="NAME", help="the container; default: the first one")
     parser.add_argument(
         "--all-containers", action="store_true", help="the logs of all containers, init containers first"
     )
@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace) -> int:
         chosen: list[LogSource] = []
         for pod in _pods(args, moment, words):
             of_pod, remark = sources(
-                pod, args.container or (words[1] if len(words) > 1 else ""), every=args.all_containers
+                pod, args.container or (words[1] if len(words) > 1 else ""), all_containers=args.all_containers
             )
             if remark and not args.selector:
                 asking.print_error(remark)

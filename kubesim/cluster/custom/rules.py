@@ -23,10 +23,8 @@ def read_undeclared(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value as an object, with defaults; raises `DecodeError` for invalid metadata."""
     is_definition = resource.kind == DEFINITION
     head = decode("ResourceDefinition" if is_definition else "UndeclaredObject", value)  # reports wrong types
-    body: JsonObject = json.loads(gojson.dumps(value))
+    body: JsonObject = head if is_definition else json.loads(gojson.dumps(value))
     body["metadata"] = head.get("metadata") or {}
-    if is_definition:
-        body |= head
     if resource.schema is not None:
         body = pruned(resource.schema, body)
         add_defaults(resource.schema, body)
@@ -48,11 +46,14 @@ def prepare_create(resource: Resource, obj: JsonObject) -> None:
     obj["metadata"]["generation"] = 1
 
 
-def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> None:
+def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject, old: JsonObject | None = None) -> None:
+    """Validate a new object, or the new state of an old one."""
     if resource.kind == DEFINITION:
-        from kubesim.cluster.custom.definitions import validate_definition
+        from kubesim.cluster.custom.definition_rules import validate_definition, validate_definition_update
 
         validate_definition(errors, obj)
+        if old is not None:
+            validate_definition_update(errors, obj, old)
     elif resource.schema is not None:
         validate(errors, resource.schema, obj)
 

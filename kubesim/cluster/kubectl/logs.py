@@ -34,10 +34,10 @@ def container_names(pod: JsonObject) -> list[str]:
     return [each["name"] for kind in kinds for each in dig(pod, f"spec.{kind}", ())]
 
 
-def sources(pod: JsonObject, container: str, *, every: bool) -> tuple[list[LogSource], str]:
+def sources(pod: JsonObject, container: str, *, all_containers: bool) -> tuple[list[LogSource], str]:
     """The containers, and kubectl's message about its default choice."""
     name, names = pod["metadata"]["name"], container_names(pod)
-    if every:
+    if all_containers:
         return [LogSource(pod, each) for each in names], ""
     if container:
         if container not in names:

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from kubesim.api.schema.codec import encode
-from kubesim.api.schema.events_v1 import from_core
 from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update
 from kubesim.cluster.managed.reset_fields import settable
 from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
+from kubesim.cluster.managed.typed import ShapeError
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.wire import is_declared
 
@@ -31,14 +31,18 @@ def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
     if not is_declared(resource):
         return {**head, **obj}
     body = {name: value for name, value in obj.items() if name not in head}
-    return head | encode(resource.type_name, from_core(body) if resource.converted else body)
+    return head | encode(resource.type_name, resource.conversion.from_stored(body) if resource.converted else body)
 
 
 def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> None:
     """Add the first entry of a new object, from the client's fields and the defaults, in place."""
     empty = versioned(resource, {})
     metadata = obj["metadata"]
-    entries = after_update(written, empty, versioned(resource, obj), metadata.pop("managedFields", None), ())
+    sent = metadata.pop("managedFields", None)
+    try:
+        entries = after_update(written, empty, versioned(resource, obj), sent, ())
+    except ShapeError:
+        return  # such an object has no managed fields; validation may reject it
     if entries:
         metadata["managedFields"] = entries
 
@@ -47,4 +51,7 @@ def track_update(written: FieldWriter, resource: Resource, new: JsonObject, old:
     """The entries after a write. A write that changes nothing else keeps their times."""
     known = old["metadata"].get("managedFields") or ()
     sent = new["metadata"].get("managedFields")
-    return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
+    try:
+        return after_update(written, versioned(resource, old), versioned(resource, new), sent, known)
+    except ShapeError:
+        return []

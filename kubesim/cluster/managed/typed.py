@@ -54,7 +54,7 @@ def item_element(shape: Shape, item: Any) -> str:
 
 
 def _is_atomic(shape: Shape, value: Any) -> bool:
-    return shape.atomic or (shape is DEDUCED and isinstance(value, list))
+    return shape.atomic or (isinstance(value, list) and (shape is DEDUCED or shape.element is DEDUCED))
 
 
 def _below(shape: Shape, name: str) -> Shape:

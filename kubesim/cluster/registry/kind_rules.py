@@ -16,14 +16,22 @@ from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_object_meta
 from kubesim.cluster.events.validation import validate_event, validate_event_update
-from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE
+from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_kubernetes_meta_update
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.wire import json_text
 from kubesim.golang.text import quoted
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_FREELY_NAMED = ("Event", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+_FREELY_NAMED = ("Event", "PodDisruptionBudget", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+# Kinds whose changed metadata is validated like that of a new object, in addition to the rules of updates or instead.
+_AS_NEW = frozenset((
+    "ConfigMap", "Secret", "ServiceAccount", "Endpoints", "PersistentVolumeClaim", "Node", "VolumeAttributesClass",
+    "Ingress", "IngressClass", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding",
+))  # fmt: skip
+_ONLY_AS_NEW = frozenset((
+    "LimitRange", "PersistentVolume", "EndpointSlice", "CSINode", "VolumeAttachment", "PodDisruptionBudget",
+))  # fmt: skip
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -64,6 +72,15 @@ def validate_kind(errors: Errors, resource: Resource, obj: JsonObject) -> None:
         if complaints:
             errors.all_invalid("metadata.name", metadata["name"], complaints)
             return
+    _validate_metadata(errors, resource, metadata)
+    if resource.kind == "Event":
+        validate_event(errors, obj, strict=resource.converted)
+    rule = _RULES.get(resource.kind)
+    if rule is not None:
+        rule(errors, obj)
+
+
+def _validate_metadata(errors: Errors, resource: Resource, metadata: JsonObject) -> None:
     if not resource.namespaced:
         metadata = {**metadata, "namespace": "default"}
     name = metadata.get("name")
@@ -72,11 +89,14 @@ def validate_kind(errors: Errors, resource: Resource, obj: JsonObject) -> None:
             errors.all_invalid("metadata.name", name, formats.path_segment(name))
         metadata = {**metadata, "name": "any", "generateName": ""}
     validate_object_meta(errors, metadata, "metadata")
-    if resource.kind == "Event":
-        validate_event(errors, obj, strict=resource.converted)
-    rule = _RULES.get(resource.kind)
-    if rule is not None:
-        rule(errors, obj)
+
+
+def validate_metadata_again(errors: Errors, resource: Resource, new: JsonObject, old: JsonObject) -> None:
+    """Validate changed metadata by the rules of the kind, after those of all objects: upstream reports both."""
+    if resource.kind not in _ONLY_AS_NEW:
+        validate_kubernetes_meta_update(errors, new, old)
+    if resource.kind in _AS_NEW or (resource.kind in _ONLY_AS_NEW and resource.kind != "PodDisruptionBudget"):
+        _validate_metadata(errors, resource, new)
 
 
 def _validate_data(errors: Errors, obj: JsonObject) -> None:

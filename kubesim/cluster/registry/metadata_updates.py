@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.validation.metadata import validate_annotations, validate_labels
+from kubesim.api.validation.metadata import (
+    validate_annotations,
+    validate_finalizer_names,
+    validate_labels,
+    validate_owner_references,
+)
 from kubesim.golang.text import quoted
 
 FIELD_IS_IMMUTABLE = "field is immutable"
@@ -52,3 +57,10 @@ def validate_object_meta_update(errors: Errors, new: JsonObject, old: JsonObject
             errors.invalid(f"metadata.{name}", new.get(name), FIELD_IS_IMMUTABLE)
     validate_labels(errors, new.get("labels") or {}, "metadata.labels")
     validate_annotations(errors, new.get("annotations") or {}, "metadata.annotations")
+    validate_owner_references(errors, new.get("ownerReferences") or [], "metadata.ownerReferences")
+
+
+def validate_kubernetes_meta_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    """The same once more, with the rules of Kubernetes' own kinds."""
+    validate_object_meta_update(errors, new, old)
+    validate_finalizer_names(errors, new.get("finalizers") or (), "metadata.finalizers")

@@ -20,7 +20,7 @@ from kubesim.api.validation.metadata import validate_object_meta
 from kubesim.api.validation.options import PodValidationOptions
 from kubesim.api.validation.pod import validate_pod_spec
 from kubesim.api.validation.scheduling import validate_tolerations
-from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
+from kubesim.cluster.registry.metadata_updates import validate_kubernetes_meta_update
 from kubesim.golang.text import quoted
 
 OPTIONS = PodValidationOptions(resource_is_pod=True)
@@ -64,7 +64,7 @@ def spec_of(pod: JsonObject) -> JsonObject:
 
 
 def validate_metadata_and_spec(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+    validate_kubernetes_meta_update(errors, new["metadata"], old["metadata"])
     validate_object_meta(errors, new["metadata"], "metadata")
     validate_pod_annotations(errors, new, "metadata.annotations", OPTIONS)
     validate_pod_spec(errors, new["spec"], new["metadata"], "spec", OPTIONS)

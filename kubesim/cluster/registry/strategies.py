@@ -15,12 +15,17 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
 from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode, encode
-from kubesim.api.schema.events_v1 import to_core
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of
-from kubesim.cluster.registry.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
-from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
+from kubesim.cluster.registry.kind_rules import (
+    check_base64,
+    check_micro_time,
+    validate_kind,
+    validate_kind_update,
+    validate_metadata_again,
+)
+from kubesim.cluster.registry.metadata_updates import validate_kubernetes_meta_update, validate_object_meta_update
 from kubesim.cluster.registry.pod_updates import (
     OPTIONS,
     spec_of,
@@ -29,7 +34,7 @@ from kubesim.cluster.registry.pod_updates import (
 )
 from kubesim.cluster.registry.resize import drop_other_updates, validate_pod_resize
 from kubesim.cluster.registry.subresources.pod_status import validate_pod_status_update
-from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.kinds import RESOURCES, Resource, resource_of
 from kubesim.cluster.wire import is_declared
 from kubesim.values import value_object
 
@@ -56,7 +61,7 @@ def internal(resource: Resource, value: JsonObject) -> JsonObject:
         read: JsonObject = _undeclared().read_undeclared(resource, value)
         return read
     obj: JsonObject = decode(resource.type_name, value)
-    return _completed(resource, to_core(obj) if resource.converted else obj)
+    return _completed(resource, resource.conversion.to_stored(obj) if resource.converted else obj)
 
 
 def _completed(resource: Resource, obj: JsonObject) -> JsonObject:
@@ -274,7 +279,7 @@ def _prepare_workload_status(new: JsonObject, old: JsonObject) -> None:
 
 
 def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+    validate_metadata_again(errors, resource_of(old["kind"]), new["metadata"], old["metadata"])
     rules = rules_of(old["kind"])
     if rules is not None:
         if not rules.has_fixed_spec:
@@ -283,7 +288,7 @@ def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
 
 
 def _workload_status_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+    validate_kubernetes_meta_update(errors, new["metadata"], old["metadata"])
     rules = rules_of(old["kind"])
     if rules is not None:
         rules.validate_status(errors, new, old)
@@ -293,7 +298,7 @@ def _rules_of(kind: str, known: Resource | None = None) -> Callable[[Errors, Jso
     resource = known or RESOURCES[kind]
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-        validate_object_meta_update(errors, new["metadata"], old["metadata"])
+        validate_metadata_again(errors, resource, new["metadata"], old["metadata"])
         validate_kind_update(errors, resource, new, old)
 
     return validate
@@ -325,7 +330,7 @@ def _undeclared_strategy(resource: Resource, subresource: str) -> Strategy:
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
-        rules.validate_undeclared(errors, resource, new)
+        rules.validate_undeclared(errors, resource, new, old)
 
     return Strategy(rules.prepare_status_update if subresource == "status" else prepare, validate)
 

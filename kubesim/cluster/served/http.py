@@ -32,12 +32,14 @@ from kubesim.errors import ApiError, UsageError
 LOOPBACK = "127.0.0.1"
 MAX_BODY = 3 * 1024 * 1024
 MAX_HEAD = 64 * 1024  # large, because selectors and continue tokens are long
+MAX_WATCHES = 10_000  # at once; each holds a bounded queue
 FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a resource version in the future
 KEEPALIVE_S = 3630.0  # idle timeout of a connection, aiohttp's default
 HANDSHAKE_S, GOODBYE_S = 60.0, 5.0  # of TLS
 _log = logging.getLogger(__name__)
 _FRESH_POLL = 50 * MILLISECOND
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
+_TOO_MANY = Response(429, text="Too many requests, please try again later.\n", headers={hdrs.RETRY_AFTER: "1"})
 
 
 class Beside(Protocol):
@@ -169,6 +171,9 @@ class ClusterServer:
                 await self._beside.written(asked)
         if response.stream is None:
             return _finished(response)
+        if len(self._streams) >= MAX_WATCHES:
+            response.stream.close()
+            return _finished(_TOO_MANY)
         return await self._stream(request, response.stream)
 
     def _is_known(self, request: web.BaseRequest) -> bool:
@@ -195,7 +200,7 @@ class ClusterServer:
     # -- watching -----------------------------------------------------------------------------------------------
 
     async def _stream(self, request: web.BaseRequest, stream: WatchStream) -> web.StreamResponse:
-        response = web.StreamResponse(headers=_headers(_JSON))
+        response = web.StreamResponse(headers=_headers(stream.content_type))
         response.enable_chunked_encoding()
         self._streams[stream] = None
         try:

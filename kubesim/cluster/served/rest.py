@@ -20,7 +20,7 @@ from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.managed.tracking import track_create, writer
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
-from kubesim.cluster.problems import bad_request, rejected, status_of, unsupported_media_type
+from kubesim.cluster.problems import bad_request, rejected, status_of, unknown_format, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.bodies.reading import read_body
@@ -35,8 +35,16 @@ from kubesim.cluster.served.answers.scales import scale_of, write_scale
 from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.documents.documents import ServedDocument, document_of
 from kubesim.cluster.served.lists import check_reached, list_objects, parse_list_options, parse_version
-from kubesim.cluster.served.negotiation import YAML, Form, negotiate, prefers_yaml
-from kubesim.cluster.served.requests.bodies import Body, duplicates, parse
+from kubesim.cluster.served.negotiation import (
+    PROTOBUF,
+    YAML,
+    Form,
+    negotiate,
+    not_acceptable,
+    prefers_yaml,
+    takes_only_protobuf,
+)
+from kubesim.cluster.served.requests.bodies import Body, duplicates, json_kind, parse
 from kubesim.cluster.served.requests.deletions import delete_options, options_of
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.options import APPLY_PATCH, WriteOptions, write_options
@@ -85,13 +93,13 @@ class Response:
 def handle(store: Store, request: Request, access: RoleAccess | None = None) -> Response:
     """Answer one request. Without `access`, every request is allowed."""
     try:
-        return _in_yaml(request, _handle(store, request, access))
+        return _encoded(request, _handle(store, request, access))
     except RecursionError:
         return Response(400, status_of(bad_request("exceeded max depth")))
     except UnknownPath:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
-        return _in_yaml(request, Response(error.code, status_of(error)))
+        return _encoded(request, Response(error.code, status_of(error)))
 
 
 def _handle(store: Store, request: Request, access: RoleAccess | None) -> Response:
@@ -110,6 +118,8 @@ def _handle(store: Store, request: Request, access: RoleAccess | None) -> Respon
     included = query.get("includeObject", [""])[0]
     accept, listed = request.headers.get("accept", ""), request.method == "GET" and not found.target.name
     form = negotiate(accept, watching=listed and "watch" in query, watchable=listed, included=included)
+    if form.media_type == PROTOBUF and _only_text(found.target.resource):
+        raise not_acceptable("only the following media types are accepted: application/json, application/yaml")
     return _answer(store, _Call(request, query, found, form, store.now(), user, access))
 
 
@@ -117,11 +127,19 @@ def _of_document(document: ServedDocument) -> Response:
     return Response(document.status, document.body, document.text, headers=document.headers, raw=document.raw)
 
 
-def _in_yaml(request: Request, response: Response) -> Response:
-    accept = request.headers.get("accept", "")
-    if response.body is None or response.headers or YAML not in accept or not prefers_yaml(accept):
+def _encoded(request: Request, response: Response) -> Response:
+    """The response as YAML or protobuf, if the client wants that. JSON is encoded by the HTTP server."""
+    accept, body = request.headers.get("accept", ""), response.body
+    if body is None or response.headers:
         return response
-    return replace(response, body=None, text=to_yaml(response.body), headers={"Content-Type": YAML})
+    if YAML in accept and prefers_yaml(accept):
+        return replace(response, body=None, text=to_yaml(body), headers={"Content-Type": YAML})
+    if takes_only_protobuf(accept):
+        from kubesim.cluster.served.answers.protobuf import encode_object, has_encoding  # few clients need it
+
+        if has_encoding(body):
+            return replace(response, body=None, raw=encode_object(body), headers={"Content-Type": PROTOBUF})
+    return response
 
 
 @value_object
@@ -250,7 +268,7 @@ def _review(store: Store, call: _Call) -> Response:
 def _scale(store: Store, call: _Call) -> Response:
     target, method = call.target, call.request.method
     current = store.get(target.resource.kind, target.namespace, target.name)
-    scale = scale_of(current)
+    scale = scale_of(target.resource, current)
     if method == "GET":
         return Response(200, encoded_kind("Scale", scale))
     options = call.options
@@ -259,7 +277,7 @@ def _scale(store: Store, call: _Call) -> Response:
     else:
         new = _patched_scale(call, scale)
     obj = write_scale(store, target, new, options.manager, dry_run=options.dry_run)
-    return Response(200, encoded_kind("Scale", scale_of(obj)))
+    return Response(200, encoded_kind("Scale", scale_of(target.resource, obj)))
 
 
 def _patched_scale(call: _Call, scale: JsonObject) -> JsonObject:
@@ -291,7 +309,8 @@ def _success() -> JsonObject:
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object in the body, and the warnings about its fields."""
     resource = call.resource
-    body = parse(call.body, resource.kind_name, only_text=_only_text(resource))
+    custom = bool(resource.custom_kind)
+    body = parse(call.body, resource.kind_name, only_text=_only_text(resource), needs_kind=custom)
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
         return body, ()
     unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]
@@ -322,6 +341,8 @@ def _patch(store: Store, call: _Call) -> Response:
     content_type, target = call.body.media_type, call.target
     if content_type not in (*_PATCHES, APPLY_PATCH):
         raise unsupported_media_type()
+    if content_type == STRATEGIC_MERGE_PATCH and call.resource.custom_kind:
+        raise unknown_format((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
     options = call.options
     if content_type == APPLY_PATCH:
         return _apply(store, call, options)
@@ -363,12 +384,13 @@ def _apply(store: Store, call: _Call, options: WriteOptions) -> Response:
         config = yaml_to_json(call.request.body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-    if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the configuration is no object")
+    if not isinstance(config, dict | None):
+        problem = f"json: cannot unmarshal {json_kind(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {problem}")
     strange = [] if options.field_validation == "Ignore" else yaml_duplicates(call.request.body)
     if strange and options.is_strict:
         raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {strange[0]}")
-    plain = json.loads(gojson.dumps(config))
+    plain = json.loads(gojson.dumps(config or {}))
     obj, created = registry.apply(
         store, call.target, plain, options.manager, force=options.force, dry_run=options.dry_run
     )

@@ -7,32 +7,15 @@ from typing import Literal
 from kubesim.cluster.custom.definitions import custom_groups, custom_resource, is_custom_group
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.store.api_groups import resources_by_path, subresources_of
+from kubesim.cluster.store.api_groups import resources_by_path, subresources_of, verbs_of
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
 from kubesim.values import value_object
 
-_SUBRESOURCE_METHODS = {
-    "status": ("GET", "PUT", "PATCH"),
-    "ephemeralcontainers": ("GET", "PUT", "PATCH"),
-    "resize": ("GET", "PUT", "PATCH"),
-    "finalize": ("PUT",),
-    "binding": ("POST",),
-    "eviction": ("POST",),
-    "token": ("POST",),
-    "scale": ("GET", "PUT", "PATCH"),
-    "approval": ("GET", "PUT", "PATCH"),
-    "log": ("GET",),
-    "exec": ("GET", "POST"),
-    "attach": ("GET", "POST"),
-    "portforward": ("GET", "POST"),
-    "proxy": ("GET", "POST", "PUT", "PATCH", "DELETE"),
-}
 _GROUPS = {group for group, _, _ in resources_by_path()}
-_CREATE_ONLY = (
-    "SelfSubjectReview", "TokenReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview",
-    "SubjectAccessReview",
-)  # fmt: skip
+# The methods of each verb: on one object, and on a collection.
+_ONE = {"get": "GET", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+_ALL = {"list": "GET", "create": "POST", "deletecollection": "DELETE"}
 BINDINGS = Resource("Binding", "bindings")
 
 Scope = Literal["one", "all", "everywhere"]
@@ -135,20 +118,18 @@ def _check_method(method: str, found: ApiRoute) -> None:
         scope: Scope = "one"
     else:
         scope = "everywhere" if target.resource.namespaced and found.namespace is None else "all"
-    if method not in methods_of(target.resource, scope, target.subresource):
+    allowed = methods_of(target.resource, scope, target.subresource)
+    if not allowed:  # no such path: the kind can only be created
+        raise no_such_resource()
+    if method not in allowed:
         raise method_not_allowed()
 
 
 def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple[str, ...]:
     """The allowed methods of one object, of a collection, and of a collection in all namespaces."""
-    if resource is BINDINGS:
-        return ("POST",)
-    if resource.kind in _CREATE_ONLY:
-        return ("POST",) if scope == "all" or (scope == "everywhere" and not resource.namespaced) else ()
+    found = verbs_of(resource.group, resource.version, resource.plural, subresource)
     if subresource:
-        return _SUBRESOURCE_METHODS[subresource]
-    if scope == "one":
-        return ("GET", "PUT", "PATCH", "DELETE")
+        return tuple(method for verb, method in {**_ONE, "create": "POST"}.items() if verb in found)
     if scope == "everywhere":
-        return ("GET",)
-    return ("GET", "POST") if resource.kind == "Namespace" else ("GET", "POST", "DELETE")
+        return ("GET",) if "list" in found else ()
+    return tuple(method for verb, method in (_ONE if scope == "one" else _ALL).items() if verb in found)

@@ -15,7 +15,6 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.served.rest import WatchStream
-from kubesim.cluster.wire import encoded
 
 MIN_WATCH_S = 1800  # a watch without a timeout lasts between this and twice as long
 BOOKMARK_PERIOD = 60 * SECOND
@@ -29,7 +28,7 @@ async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> 
     try:
         while not stream.over:
             await stream.watch.wait()
-            lines = b"".join([encoded(line) for line in stream.lines()])
+            lines = stream.encoded_lines()
             if lines:
                 yield lines
     finally:

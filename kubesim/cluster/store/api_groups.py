@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from kubesim.api.schema.conversions import CONVERSIONS
 from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.values import value_object
 
@@ -214,16 +215,30 @@ def _undeclared(each: ApiResource) -> Resource:
         each.short_names,
         each.categories,
         version=each.version,
+        converted=(each.group_version, each.kind) in CONVERSIONS,
     )
 
 
 @cache
+def _api_resource(group: str, version: str, plural: str) -> ApiResource | None:
+    """The resource in discovery; None for custom ones."""
+    listed = api_resources().get(f"{group}/{version}" if group else version, ())
+    return next((each for each in listed if each.plural == plural), None)
+
+
 def subresources_of(group: str, version: str, plural: str) -> tuple[str, ...]:
-    group_version = f"{group}/{version}" if group else version
-    for each in api_resources().get(group_version, ()):
-        if each.plural == plural:
-            return tuple(subresource.name for subresource in each.subresources)
-    return ()
+    found = _api_resource(group, version, plural)
+    return tuple(subresource.name for subresource in found.subresources) if found is not None else ()
+
+
+@cache
+def verbs_of(group: str, version: str, plural: str, subresource: str = "") -> tuple[str, ...]:
+    """The verbs of a resource or of one of its subresources."""
+    found = _api_resource(group, version, plural)
+    if not subresource:
+        return ALL_VERBS if found is None else found.verbs
+    listed = found.subresources if found is not None else ()
+    return next((each.verbs for each in listed if each.name == subresource), _SUBRESOURCE_VERBS)
 
 
 @cache

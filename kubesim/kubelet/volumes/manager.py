@@ -15,7 +15,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import NEVER
 from kubesim.cluster.store.object_watch import ObjectWatcher
-from kubesim.concurrency import Ticker
+from kubesim.concurrency import PausingTicker
 from kubesim.errors import SyncCancelled, SyncError
 from kubesim.golang.text import listed, quoted
 from kubesim.kubelet.context import KubeletContext, PodViews
@@ -89,19 +89,25 @@ class VolumeManager:
     # -- the loops ----------------------------------------------------------------------------------------------
 
     async def run_populator(self) -> None:
-        ticker = Ticker(self._clock, "volume populator", self._context.settings.volume_loop_period)
+        ticker = self._ticker("volume populator")
+        self._populator.resume = ticker.resume
         try:
             while True:
                 await ticker.channel.receive()
                 if self._context.recorder.on:
                     self._context.recorder.because(None)
                 ticker.done(0 if self._populator.loop(sources_ready=self._views.sources.all_ready) else NEVER)
+                if self._populator.is_idle:
+                    ticker.pause()
         finally:
             ticker.stop()
 
     async def run_reconciler(self) -> None:
         self._reconciler.reconstruct_volumes(self._directories)
-        await self._reconciler.run(Ticker(self._clock, "volume reconciler", self._context.settings.volume_loop_period))
+        await self._reconciler.run(self._ticker("volume reconciler"))
+
+    def _ticker(self, name: str) -> PausingTicker:
+        return PausingTicker(self._clock, name, self._context.settings.volume_loop_period)
 
     def _volume_changed(self, uid: str) -> None:
         """A volume of this pod was mounted, remounted or unmounted."""

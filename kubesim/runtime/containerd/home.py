@@ -76,11 +76,11 @@ def _count(path: str) -> int:
     return before
 
 
-def lock_state(state: str) -> IO[str]:
+def lock_state(state: str, flag: str = "--state") -> IO[str]:
     """Lock the state directory until the returned file is closed. Waits for the holder of a killed kubesim to stop its
-    processes, which can take long on a busy machine.
+    processes, which can take long on a busy machine. `flag` names the directory in an error.
     """
-    lock = open_lock(state, "lock")
+    lock = open_lock(state, "lock", flag)
     for tries in range(1, _TRIES + 1):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,7 +94,7 @@ def lock_state(state: str) -> IO[str]:
             lock.flush()
             return lock
     lock.close()
-    raise UsageError(f"{state} is in use by another kubesim (--state names another directory)")
+    raise UsageError(f"{state} is in use by another kubesim ({flag} names another directory)")
 
 
 def _is_alive(lock: IO[str]) -> bool:
@@ -103,10 +103,10 @@ def _is_alive(lock: IO[str]) -> bool:
     return os.path.exists(f"/proc/{lock.read() or 'self'}")
 
 
-def open_lock(state: str, name: str) -> IO[str]:
+def open_lock(state: str, name: str, flag: str = "--state") -> IO[str]:
     """Open a lock file of the state directory."""
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
         return open(os.path.join(state, name), "a+")
     except OSError as error:
-        raise UsageError(f"--state {state}: {error.strerror}") from None
+        raise UsageError(f"{flag} {state}: {error.strerror}") from None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kubesim.errors import InputError
-from kubesim.scenario.load.text_files import STANDARD_INPUT
+from kubesim.scenario.load.text_files import STANDARD_INPUT, similar
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 
@@ -33,7 +33,7 @@ def _files(name: str, recursive: bool) -> Iterator[str]:
     else:
         matching = sorted(glob.glob(name))
         if matching in ([], [name]):  # a dangling link matches itself
-            raise InputError(name, "no such file")
+            raise InputError(name, f"no such file{similar(name)}")
         for path in matching:
             yield from _files(path, recursive)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import sys
 
 from kubesim.errors import InputError
@@ -24,7 +26,7 @@ def read_bytes(path: str, source: str, most: int) -> bytes:
             with open(path, "rb") as file:
                 data = file.read(most + 1)
     except FileNotFoundError:
-        raise InputError(source, "no such file") from None
+        raise InputError(source, f"no such file{similar(path)}") from None
     except IsADirectoryError:
         raise InputError(source, "is a directory; give a file") from None
     except (OSError, ValueError) as error:
@@ -33,6 +35,16 @@ def read_bytes(path: str, source: str, most: int) -> bytes:
     if len(data) > most:
         raise InputError(source, f"is larger than {most >> 20} MB, the limit for a file")
     return data
+
+
+def similar(path: str) -> str:
+    """A suggestion for a file that does not exist."""
+    directory, name = os.path.split(path)
+    try:
+        near = difflib.get_close_matches(name, os.listdir(directory or "."), n=1, cutoff=0.8)
+    except (OSError, ValueError):
+        return ""
+    return f"; did you mean {os.path.join(directory, near[0])}?" if near else ""
 
 
 def decoded(data: bytes, source: str) -> str:

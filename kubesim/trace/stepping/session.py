@@ -42,8 +42,8 @@ class Injections(Protocol):
 class StepSession:
     """The state of the stepper's screen; `key` returns False when the user quits.
 
-    `key` never repeats a run, because that takes time: `wish` stores the request, and the caller runs `fulfil` where
-    waiting is possible.
+    `key` never repeats a run, because that takes time: `requested_run` stores the request, and the caller runs `fulfil`
+    where waiting is possible.
     """
 
     def __init__(self, stepper: Stepper, title: str, injections: Injections | None = None) -> None:
@@ -51,7 +51,7 @@ class StepSession:
         self.view = "step"
         self.message = ""
         self.playback = Playback()
-        self.wish: Callable[[], Stepper] | None = None
+        self.requested_run: Callable[[], Stepper] | None = None
         self._follows = False
         self._newest = 0  # the index of the last record that was followed
         self._injections = injections
@@ -121,7 +121,7 @@ class StepSession:
             self.stepper.breaks = ()
             self.message = "all breaks are removed"
         elif key == "I":
-            self._wish(lambda injections: injections.remove())
+            self._request_run(lambda injections: injections.remove())
         else:
             move, edge = self._moves().get(key, (None, f"no such key: {key!r}; ? shows the keys"))
             if move is None or not move():
@@ -232,22 +232,22 @@ class StepSession:
             self.message = "nothing to inject"
         else:
             moment = self.stepper.here.t
-            self._wish(lambda injections: injections.add(text, moment))
+            self._request_run(lambda injections: injections.add(text, moment))
 
-    def _wish(self, play: Callable[[Injections], Stepper]) -> None:
+    def _request_run(self, play: Callable[[Injections], Stepper]) -> None:
         injections = self._injections
         if injections is None:
             self.message = "nothing can be injected here: this is not the run of a scenario file"
         else:
-            self.wish = lambda: play(injections)
+            self.requested_run = lambda: play(injections)
 
     def fulfil(self) -> None:
         """Repeat the run if requested, and continue at the same position."""
-        wish, self.wish = self.wish, None
-        if wish is None:
+        requested_run, self.requested_run = self.requested_run, None
+        if requested_run is None:
             return
         try:
-            changed = wish()
+            changed = requested_run()
         except UsageError as error:
             self.message = str(error)
             return

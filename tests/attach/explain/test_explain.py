@@ -87,7 +87,7 @@ def test_a_crash_loop_shows_the_next_restart_and_the_expiry_of_the_back_off() ->
     # 40 s after an exit 10 s ago. The worker may be late by half of the whole wait, and times are cut to whole seconds.
     assert in_seconds(step(found, "started").window) == (30, 51.5)
     assert "1m20s" in step(found, "exited").what
-    assert "amnesty" in step(found, "exited").what
+    assert "its back-off is reset" in step(found, "exited").what
 
 
 def test_a_pod_in_a_long_back_off_is_synced_every_60_to_90_s() -> None:

@@ -185,7 +185,7 @@ def test_events_of_one_object_and_type(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["get", CRASH], "what to get? The last word is the RUN"),
+        (["get", CRASH], "give what to get, and as the last word the RUN"),
         (["get", "pods", "no-such-file.yaml"], "no such file"),
         (["get", "pods", "--at", "2h", CRASH], "the run ends at"),
         (["get", "pods", "--at", "soon", CRASH], "soon"),

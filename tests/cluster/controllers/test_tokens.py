@@ -73,8 +73,8 @@ def test_admission_mounts_the_secret_into_every_container(store: Store) -> None:
     (name,) = references(store)
     assert volumes(found) == [{"name": name, "secret": {"secretName": name, "defaultMode": 420}}]
     (mount,) = found.to_json()["spec"]["containers"][0]["volumeMounts"]
-    place = "/var/run/secrets/kubernetes.io/serviceaccount"
-    assert mount == {"name": name, "readOnly": True, "mountPath": place}
+    path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    assert mount == {"name": name, "readOnly": True, "mountPath": path}
 
 
 def test_a_volume_of_that_secret_is_reused_but_not_one_of_that_name(store: Store) -> None:
@@ -101,7 +101,7 @@ def test_a_pod_is_rejected_while_its_account_has_no_token() -> None:
 @pytest.mark.parametrize("profile", ["v1.6", "v1.12", "v1.30", "v1.36"])
 def test_the_token_in_a_running_pod(profile: str) -> None:
     """The container reads it at the path that every client library uses."""
-    place = "/var/run/secrets/kubernetes.io/serviceaccount"
-    command = ["sh", "-c", f"cat {place}/token && sleep 10000"]
+    path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    command = ["sh", "-c", f"cat {path}/token && sleep 10000"]
     played = Played(profile=profile, objects=[pod("web", command=command)], duration="30s")
     assert len(played.starts("web")) == 1

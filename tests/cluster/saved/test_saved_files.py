@@ -41,10 +41,10 @@ spec:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One run of a crash loop, plain and compressed."""
-    place = tmp_path_factory.mktemp("saved")
+    path = tmp_path_factory.mktemp("saved")
     for name in ("run.jsonl", "run.jsonl.gz"):
-        assert main(["run", "-q", "--until", "30s", "scenarios/crashloop.yaml", "--save", str(place / name)]) in (0, 1)
-    return place / "run.jsonl"
+        assert main(["run", "-q", "--until", "30s", "scenarios/crashloop.yaml", "--save", str(path / name)]) in (0, 1)
+    return path / "run.jsonl"
 
 
 def test_it_has_a_header_the_trace_the_changes_and_an_end(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from kubesim.cluster.served import http
 from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.served.streaming import next_bookmark
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.store.watches import QUEUE_LIMIT
+from kubesim.cluster.store.watches import HISTORY_LIMIT, QUEUE_LIMIT
 from kubesim.errors import UsageError
 from tests.support.socket_loop import run_with_sockets
 from tests.support.sources.following import new_store
@@ -94,6 +94,80 @@ def test_a_client_that_does_not_read_loses_the_watch() -> None:
         assert not any(stage.store._listeners.values())
         writer.transport.abort()
         await stage.clock.sleep(SECOND)
+
+    on_stage(play)
+
+
+def test_a_client_that_fell_behind_must_list_again() -> None:
+    async def play(stage: Stage) -> None:
+        watched = stage.server.address + MAPS + "?watch=1&resourceVersion="
+        stage.put("seen")
+        seen = stage.store.resource_version
+        for number in range(HISTORY_LIMIT + 1):
+            stage.put(f"missed-{number}")
+        async with stage.session.get(f"{watched}{seen}") as response:
+            line = json.loads(await response.read())
+        assert (line["type"], line["object"]["code"], line["object"]["reason"]) == ("ERROR", 410, "Expired")
+        _, listed = await stage.get(MAPS)
+        version = listed["metadata"]["resourceVersion"]
+        stage.clock.call_at(stage.clock.now() + SECOND, stage.put, "new")
+        async with stage.session.get(f"{watched}{version}") as response:
+            line = json.loads(await response.content.readline())
+        assert (line["type"], line["object"]["metadata"]["name"]) == ("ADDED", "new")
+
+    on_stage(play)
+
+
+def test_a_slow_client_does_not_delay_the_others() -> None:
+    async def play(stage: Stage) -> None:
+        port = int(stage.server.address.rsplit(":")[-1])
+        _, slow = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        slow.write(f"GET {MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        _, half = await asyncio.open_connection("127.0.0.1", port)
+        half.write(f"POST {MAPS} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{{".encode())
+        await stage.clock.sleep(SECOND)
+        slow.transport.pause_reading()  # type: ignore[attr-defined]
+        async with stage.session.get(f"{stage.server.address}{MAPS}?watch=1") as response:
+            for number in range(150):
+                stage.put(f"long-{number}", "x" * 100_000)
+                line = json.loads(await response.content.readuntil(b"\n"))
+                assert line["object"]["metadata"]["name"] == f"long-{number}"
+        for writer in (slow, half):
+            writer.transport.abort()
+        await stage.clock.sleep(SECOND)
+
+    on_stage(play)
+
+
+def test_watches_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MAX_WATCHES", 2)
+
+    async def play(stage: Stage) -> None:
+        watched = f"{stage.server.address}{MAPS}?watch=1"
+        async with stage.session.get(watched), stage.session.get(watched) as second:
+            async with stage.session.get(watched) as third:
+                assert third.status == 429
+                assert third.headers["Retry-After"] == "1"
+                assert await third.text() == "Too many requests, please try again later.\n"
+            assert (await stage.get(MAPS))[0] == 200
+            second.close()
+            await stage.clock.sleep(SECOND)
+            async with stage.session.get(watched) as third:
+                assert third.status == 200
+        await stage.clock.sleep(SECOND)
+
+    on_stage(play)
+
+
+def test_headers_are_limited() -> None:
+    async def play(stage: Stage) -> None:
+        many = {f"X-{number}": "y" for number in range(200)}
+        for headers in ({"X-Long": "y" * (http.MAX_HEAD + 1)}, many):
+            async with stage.session.get(stage.server.address + MAPS, headers=headers) as response:
+                assert response.status == 400
+        async with stage.session.get(f"{stage.server.address}{MAPS}?labelSelector={'a' * http.MAX_HEAD}") as response:
+            assert response.status == 400
+        assert (await stage.get(f"{MAPS}?labelSelector={'a' * 60}"))[0] == 200
 
     on_stage(play)
 

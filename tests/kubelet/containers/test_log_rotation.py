@@ -89,7 +89,7 @@ def test_the_logs_of_a_container_that_writes_too_much(every_tick: bool) -> None:
             await node.close()
             return files
 
-    with ticks(every=every_tick):
+    with ticks(every_tick=every_tick):
         files = run_virtual(main)
     assert len(files) == 3
     current, older, newest = sorted(files)

@@ -171,7 +171,7 @@ def test_an_idle_node_is_not_checked() -> None:
         steps = {65 * SECOND: lambda: bench.set(memory="1500Mi"), 95 * SECOND: lambda: bench.set(memory="3Gi")}
         await run_for(bench, 60 * MINUTE, steps)
 
-    resting, busy = play(story), play(story, every=True)
+    resting, busy = play(story), play(story, every_tick=True)
     assert resting.conditions == busy.conditions == [("MemoryPressure",), ()]
     assert len(busy.looks) == 361
     assert len(resting.looks) < 45

@@ -113,14 +113,14 @@ def play(
     policy: ImageGCPolicy,
     story: Callable[[LoopClock, ImageGC], Coroutine[Any, Any, None]],
     *,
-    every: bool = False,
+    every_tick: bool = False,
 ) -> Disk:
     async def main() -> Disk:
         clock = LoopClock(0)
         await story(clock, ImageGC(clock, cast(Runtime, disk), policy, disk, disk))
         return disk
 
-    with ticks(every=every):
+    with ticks(every_tick=every_tick):
         return run_virtual(main)
 
 
@@ -214,8 +214,8 @@ def test_only_repeated_failures_are_reported_and_success_resets_them() -> None:
     assert reasons == ["FreeDiskSpaceFailed"] + ["FreeDiskSpaceFailed", "ImageGCFailed"] * 2
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_rounds_that_can_find_nothing_are_counted_but_not_executed(every: bool) -> None:
+@pytest.mark.parametrize("every_tick", [False, True])
+def test_rounds_that_can_find_nothing_are_counted_but_not_executed(every_tick: bool) -> None:
     """`a` and `b` are in use for an hour, then `b`, then `a` again: `b` was used longest ago."""
 
     async def story(clock: LoopClock, gc: ImageGC) -> None:
@@ -232,10 +232,10 @@ def test_rounds_that_can_find_nothing_are_counted_but_not_executed(every: bool) 
                 disk.used = [*used]
             disk.other = 700
             await clock.sleep(6 * MINUTE)
-        assert disk.lists == 290 if every else disk.lists < 12
+        assert disk.lists == 290 if every_tick else disk.lists < 12
 
     disk = Disk(1000, 0, image("a"), image("b"))
-    assert play(disk, POLICY, story, every=every).left == "a"
+    assert play(disk, POLICY, story, every_tick=every_tick).left == "a"
 
 
 def test_it_can_be_disabled() -> None:

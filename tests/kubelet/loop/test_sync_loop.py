@@ -56,7 +56,7 @@ def played(
             await tasks.run_until(simulation.run())
         return sink.records
 
-    with ticks(every=every_tick):
+    with ticks(every_tick=every_tick):
         return run_virtual(main)
 
 
@@ -101,7 +101,7 @@ def test_ticks_without_effect_are_executed_only_if_all_are(monkeypatch: pytest.M
 
 
 def test_a_runtime_failure_is_noticed_as_if_every_tick_were_executed() -> None:
-    skipping, executing = (played(60, down=(20.5, 45.5), every_tick=every) for every in (False, True))
+    skipping, executing = (played(60, down=(20.5, 45.5), every_tick=every_tick) for every_tick in (False, True))
     assert [r.to_json() for r in skipping] == [r.to_json() for r in executing]
 
 

@@ -27,7 +27,7 @@ def measured(
     whole = {"images": [{"name": "*", "present": True}], "duration": "60s", "objects": list(pods), **spec}
     scenario = Scenario.model_validate({"metadata": {"name": "s"}, "spec": whole})
     sink = MemorySink()
-    with ticks(every=every_tick):
+    with ticks(every_tick=every_tick):
         return read_metrics(run_scenario(scenario, sinks=(sink,), metrics=True).metrics), sink.records
 
 

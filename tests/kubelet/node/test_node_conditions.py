@@ -130,7 +130,7 @@ def test_the_api_server_is_updated_at_the_next_interval_or_immediately(every: bo
             await clock.sleep(60 * SECOND)
         return seen
 
-    with ticks(every=every):
+    with ticks(every_tick=every):
         seen = run_virtual(main)
     assert seen == [(100, "False"), (125, "True")]
     text = "Node node-1 status is now: {}"

@@ -80,7 +80,7 @@ class Played:
 
         self._sink = MemorySink()
         scenario = parse_scenario(SCENARIO.format(gate=gate, steps=steps), "x.yaml")
-        with monkeypatch.context() as patched, ticks(every=True):
+        with monkeypatch.context() as patched, ticks(every_tick=True):
             patched.setattr(GenericPleg, "relist", counted)
             self.result: RunResult = run_scenario(scenario, sinks=(self._sink,))
 

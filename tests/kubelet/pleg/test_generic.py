@@ -397,7 +397,7 @@ def test_idle_relists_are_skipped_unless_all_are_requested(every: bool, listings
         await s.until(20 * SECOND)
         assert s.runtime.listings == listings
 
-    with ticks(every=every):
+    with ticks(every_tick=every):
         play(scene)
 
 
@@ -406,5 +406,5 @@ def test_idle_relists_are_skipped_unless_all_are_requested(every: bool, listings
 def test_skipping_idle_relists_has_no_visible_effect(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:
     duration, inspection, steps = script
     skipping = run_virtual(observe, duration, inspection, steps)
-    with ticks(every=True):
+    with ticks(every_tick=True):
         assert skipping == run_virtual(observe, duration, inspection, steps)

@@ -253,7 +253,7 @@ def test_executing_every_tick_or_only_the_needed_ones_gives_the_same_trace() -> 
                     await bench.rest(41.9)
             records.extend(record.to_json() for record in bench.sink.records)
 
-        with ticks(every=every_tick):
+        with ticks(every_tick=every_tick):
             run_virtual(main)
         return records
 

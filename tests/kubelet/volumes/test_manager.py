@@ -240,8 +240,8 @@ def test_a_label_is_updated_immediately() -> None:
 
 
 def test_the_token_volume_of_a_pod_and_its_files() -> None:
-    place = "/var/run/secrets/kubernetes.io/serviceaccount"
-    story = Played(cat("5s", f"{place}/namespace"), cat("6s", f"{place}/token"), objects=[pod("web")], duration="10s")
+    path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    story = Played(cat("5s", f"{path}/namespace"), cat("6s", f"{path}/token"), objects=[pod("web")], duration="10s")
     namespace, token = outputs(story)
     assert namespace == "0: default"
     assert token.startswith("0: ey")

@@ -71,11 +71,11 @@ def test_an_invalid_file_is_rejected_where_the_loader_rejects_it(line: str) -> N
     [document] = read_documents(text, "wrong.yaml")
     error = best_match(VALIDATOR.iter_errors(document.value))
     assert error is not None
-    path = place(error)
+    path = position(error)
     assert (document.line_of(path), field_name(path)) == (reported.value.line, reported.value.field)
 
 
-def place(error: ValidationError) -> tuple[str | int, ...]:
+def position(error: ValidationError) -> tuple[str | int, ...]:
     """The position that a checker reports. For an unknown or missing field, the object's path and the field's name."""
     path = tuple(error.absolute_path)
     if error.validator == "additionalProperties":

@@ -331,7 +331,7 @@ def _spoil(chance: random.Random, value: Any) -> None:
         value.append(_value(chance, 2))
 
 
-def furnish(store: Store) -> None:
+def set_up_node(store: Store) -> None:
     """Restore objects that earlier requests deleted."""
     for path, body in _FURNITURE:
         text = json.dumps(body)
@@ -351,10 +351,13 @@ _FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
         "/apis/coordination.k8s.io/v1/namespaces/orc/leases",
         {"metadata": {"name": "m"}, "spec": {"holderIdentity": "h"}},
     ),
-    ("/apis/networking.k8s.io/v1/namespaces/orc/ingresses", {"metadata": {"name": "m"}, "spec": {"rules": []}}),
+    (
+        "/apis/networking.k8s.io/v1/namespaces/orc/ingresses",
+        {"metadata": {"name": "m"}, "spec": {"rules": [{"host": "a"}]}},
+    ),
     (
         "/apis/rbac.authorization.k8s.io/v1/namespaces/orc/roles",
-        {"metadata": {"name": "m"}, "rules": [{"verbs": ["get"]}]},
+        {"metadata": {"name": "m"}, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]},
     ),
     ("/apis/policy/v1/namespaces/orc/poddisruptionbudgets", {"metadata": {"name": "m"}, "spec": {"minAvailable": 1}}),
     (

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 Tree = Any
-Place = tuple[Any, Any]  # a dict or list, and the key in it
+Position = tuple[Any, Any]  # a dict or list, and the key in it
 
 DEEP = 300
 LONG = 5000
@@ -66,14 +66,14 @@ class Mutator:
         """A copy with one to four mutations."""
         box = [copy.deepcopy(tree)]
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-            owner, key = self._place(box, rng)
+            owner, key = self._position(box, rng)
             rng.choice(_KINDS)(self, owner, key, rng)
             if not box:
                 box.append(None)
         _bound(box)
         return box[0]
 
-    def _place(self, box: list[Tree], rng: Random) -> Place:
+    def _position(self, box: list[Tree], rng: Random) -> Position:
         """A random position; rarely one in a program. The root is one of the positions."""
         places = list(_places(box))
         for _ in range(20):
@@ -171,7 +171,7 @@ def _other_text(value: str, rng: Random) -> str:
     return rng.choice((*changed, any_text(rng), any_text(rng), any_text(rng)))
 
 
-def _places(tree: Tree) -> Iterator[Place]:
+def _places(tree: Tree) -> Iterator[Position]:
     """Every position in dicts and lists."""
     todo = [tree]
     while todo:

@@ -73,7 +73,7 @@ def live(story: Story, *sinks: Sink, begins: Callable[[Simulation], object] | No
     """Run a story; returns the hash of its trace. Raises AssertionError for a violated rule. `begins` is called before
     the pod is created.
     """
-    with ticks(every=story.every_tick):
+    with ticks(every_tick=story.every_tick):
         return run_virtual(_main, story, sinks, begins)
 
 

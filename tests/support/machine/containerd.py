@@ -14,7 +14,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
@@ -24,6 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from tests.support.processes import kubesim
 
 BIN_DIR = "/usr/lib/cni"
 BUSYBOX = "/bin/busybox"
@@ -77,7 +78,7 @@ class Containerd(NamedTuple):
     def kubesim(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run kubesim there, with this runtime."""
         return subprocess.run(
-            self.command(sys.executable, "-m", "kubesim", *words),
+            self.command(*kubesim(*words)),
             capture_output=True,
             text=True,
             check=False,

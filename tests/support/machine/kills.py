@@ -95,11 +95,11 @@ class Ground:
             each.mkdir()
         for each in (self.fifo, *self.own):
             each.chmod(0o777)
-        for place, names in ((self.bin, _PLUGINS), (self.path, _IPTABLES)):
+        for folder, names in ((self.bin, _PLUGINS), (self.path, _IPTABLES)):
             for name in names:
-                real = f"{BIN_DIR}/{name}" if place == self.bin else shutil.which(name, path="/usr/sbin:/sbin")
-                (place / name).write_text(f'#!/bin/sh\necho >{self.fifo}\nexec {real} "$@"\n')
-                (place / name).chmod(0o755)
+                real = f"{BIN_DIR}/{name}" if folder == self.bin else shutil.which(name, path="/usr/sbin:/sbin")
+                (folder / name).write_text(f'#!/bin/sh\necho >{self.fifo}\nexec {real} "$@"\n')
+                (folder / name).chmod(0o755)
         self.environ = {
             "PATH": f"{self.path}:/usr/sbin:/usr/bin:/sbin:/bin",
             "PYTHONUNBUFFERED": "1",
@@ -130,7 +130,7 @@ class Ground:
             return code, steps, said.read()
 
     def files(self) -> list[str]:
-        return sorted(str(path) for place in self.own for path in place.rglob("*"))
+        return sorted(str(path) for folder in self.own for path in folder.rglob("*"))
 
 
 def left_running(others: Collection[int]) -> list[str]:

@@ -17,13 +17,13 @@ def changed(whole: Json, changes: Json) -> Json:
     new = deepcopy(whole)
     for path, value in changes.items():
         *parents, last = path.split("/")
-        place = new
+        target = new
         for name in parents:
-            place = place.setdefault(name, {})
+            target = target.setdefault(name, {})
         if value is GONE:
-            place.pop(last, None)
+            target.pop(last, None)
         else:
-            place[last] = value
+            target[last] = value
     return new
 
 

@@ -47,10 +47,9 @@ _MODULES: Mapping[str, str] = {
     **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), "policy_kinds.access"),
     "HorizontalPodAutoscaler": "policy_kinds.autoscalers",
     **dict.fromkeys(("LimitRange", "ResourceQuota"), "policy_kinds.quotas"),
-    **dict.fromkeys(
-        ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
-        "storage_kinds.storage",
-    ),
+    **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), "storage_kinds.storage"),
+    **dict.fromkeys(("StorageClass", "VolumeAttributesClass", "VolumeAttachment"), "storage_kinds.storage"),
+    **dict.fromkeys(("CSIDriver", "CSINode"), "storage_kinds.storage"),
     **dict.fromkeys(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"), "device_kinds.devices"),
 }
 

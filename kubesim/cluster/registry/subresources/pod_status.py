@@ -13,7 +13,7 @@ import json
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Named, Raw
 from kubesim.api.validation.options import PodValidationOptions
-from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_object_meta_update
+from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_kubernetes_meta_update
 from kubesim.cluster.registry.pod_updates import OPTIONS, validate_annotation_updates
 from kubesim.cluster.registry.subresources.status_resources import (
     validate_allocated_resources,
@@ -33,7 +33,7 @@ _EPHEMERAL = "ephemeralContainerStatuses"
 def validate_pod_status_update(
     errors: Errors, new: JsonObject, old: JsonObject, options: PodValidationOptions = OPTIONS
 ) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+    validate_kubernetes_meta_update(errors, new["metadata"], old["metadata"])
     validate_annotation_updates(errors, new, old)
     status, before, spec = new.get("status") or {}, old.get("status") or {}, new["spec"]
     for n, condition in enumerate(status.get("conditions") or ()):

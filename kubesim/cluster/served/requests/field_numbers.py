@@ -21,6 +21,9 @@ AzureFileVolumeSource: secretName shareName readOnly
 Binding: metadata target
 BoundObjectReference: kind apiVersion name uid
 CELDeviceSelector: expression
+CPUAutoscaler: metadata spec status
+CPUAutoscalerSpec: scaleTargetRef minReplicas maxReplicas targetCPUUtilizationPercentage
+CPUAutoscalerStatus: observedGeneration lastScaleTime currentReplicas desiredReplicas currentCPUUtilizationPercentage
 CSIDriver: metadata spec
 CSIDriverSpec: attachRequired podInfoOnMount volumeLifecycleModes storageCapacity fsGroupPolicy tokenRequests
   requiresRepublish seLinuxMount nodeAllocatableUpdatePeriodSeconds serviceAccountTokenInSecrets
@@ -266,6 +269,7 @@ ObjectMetricStatus: metric current describedObject
 ObjectReference: kind namespace name uid apiVersion resourceVersion fieldPath
 OpaqueDeviceConfiguration: driver parameters
 OwnerReference: kind 3=name uid apiVersion controller blockOwnerDeletion
+PartialObjectMetadata: metadata
 PersistentVolume: metadata spec status
 PersistentVolumeClaim: metadata spec status
 PersistentVolumeClaimCondition: type status lastProbeTime lastTransitionTime reason message
@@ -423,6 +427,9 @@ StatefulSetSpec: replicas selector template volumeClaimTemplates serviceName pod
 StatefulSetStatus: observedGeneration replicas readyReplicas currentReplicas updatedReplicas currentRevision
   updateRevision 9=collisionCount conditions availableReplicas
 StatefulSetUpdateStrategy: type rollingUpdate
+Status: metadata status message reason details code
+StatusCause: reason message field
+StatusDetails: name group kind causes retryAfterSeconds uid
 StorageClass: metadata provisioner parameters reclaimPolicy mountOptions allowVolumeExpansion volumeBindingMode
   allowedTopologies
 StorageOSPersistentVolumeSource: volumeName volumeNamespace fsType readOnly secretRef

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from kubesim.api.schema.conversions import CONVERSIONS
 from kubesim.api.schema.types import Type, is_struct, struct_fields
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.cluster.served.requests.field_numbers import NUMBERS
@@ -22,7 +23,7 @@ _MAX_DEPTH = 100
 # Kinds whose Go type has another name.
 _STRUCTS = {
     ("authentication.k8s.io/v1", "TokenRequest"): "AccountTokenRequest",
-    ("events.k8s.io/v1", "Event"): "RegardingEvent",
+    **{key: conversion.type_name for key, conversion in CONVERSIONS.items()},
 }
 Fields = Iterator[tuple[int, int | bytes]]
 
@@ -43,13 +44,22 @@ def decode_object(data: bytes) -> dict[str, Any]:
             raw = _bytes(value)
     if not in_protobuf(version, kind):
         raise ProtobufError(f'no kind "{kind}" is registered for version "{version}"')
-    return {"kind": kind, "apiVersion": version, **_message(_STRUCTS.get((version, kind), kind), raw, 0)}
+    return {"kind": kind, "apiVersion": version, **_message(struct_of(version, kind), raw, 0)}
 
 
 def in_protobuf(version: str, kind: str) -> bool:
     """Whether the field numbers of a kind are known."""
-    struct = _STRUCTS.get((version, kind), kind)
+    struct = struct_of(version, kind)
     return struct in _messages() and is_struct(struct)
+
+
+def struct_of(version: str, kind: str) -> str:
+    return _STRUCTS.get((version, kind), kind)
+
+
+def field_numbers(struct: str) -> Mapping[int, str]:
+    """The fields of a type by number."""
+    return _messages().get(struct, {})
 
 
 @cache
@@ -68,7 +78,7 @@ def _messages() -> Mapping[str, Mapping[int, str]]:
 
 
 @cache
-def _embedded(struct: str) -> Mapping[str, str]:
+def embedded_messages(struct: str) -> Mapping[str, str]:
     """Embedded structs that protobuf encodes as a message: field name, message type."""
     parents = {field.embedded_in for field in struct_fields(struct).values()} - {"", "TypeMeta"}
     named = {parent[0].lower() + parent[1:]: parent for parent in parents}
@@ -78,7 +88,7 @@ def _embedded(struct: str) -> Mapping[str, str]:
 def _message(struct: str, data: bytes, depth: int) -> dict[str, Any]:
     if depth > _MAX_DEPTH:
         raise ProtobufError("exceeded max depth")
-    numbered, fields, embedded = _messages().get(struct, {}), struct_fields(struct), _embedded(struct)
+    numbered, fields, embedded = field_numbers(struct), struct_fields(struct), embedded_messages(struct)
     out: dict[str, Any] = {}
     for number, value in _fields(data):
         name = numbered.get(number)
@@ -87,7 +97,7 @@ def _message(struct: str, data: bytes, depth: int) -> dict[str, Any]:
         if name in embedded:
             inner = {each.name: each for each in fields.values()}
             for other, item in _fields(_bytes(value)):
-                part = _messages()[embedded[name]].get(other)
+                part = field_numbers(embedded[name]).get(other)
                 if part in inner:
                     _add(out, part, inner[part].type, item, depth)
         elif name in fields:

@@ -41,6 +41,7 @@ class DesiredStateOfWorldPopulator:
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
+        self.resume: Callable[[], None] = lambda: None  # called when a pod has to be processed or removed
         self.has_added_pods = False  # true once all pods of all sources have been processed
 
     # -- notifications ------------------------------------------------------------------------------------------
@@ -48,17 +49,25 @@ class DesiredStateOfWorldPopulator:
     def pod_added(self, uid: str) -> None:
         if not self._processed.get(uid):
             self._to_process[uid] = None
+            self.resume()
 
     def reprocess_pod(self, uid: str) -> None:
         """A sync of the pod requests remounts with current contents."""
         self._processed[uid] = False
         self._to_process[uid] = None
+        self.resume()
 
     def pod_may_be_over(self, uid: str) -> None:
         """The pod's worker changed state, or no source wants the pod any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
         if known and self._states.should_pod_runtime_be_removed(uid):
             self._to_remove[uid] = None
+            self.resume()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no round has anything to do before a notification."""
+        return self.has_added_pods and not self._to_process and not self._to_remove
 
     def is_pending(self, uid: str) -> bool:
         """Whether the next round processes the pod."""

@@ -13,7 +13,7 @@ from dataclasses import field
 
 from kubesim.clock import NEVER
 from kubesim.cluster.store.object_watch import ObjectKey
-from kubesim.concurrency import Ticker
+from kubesim.concurrency import PausingTicker
 from kubesim.kubelet.context import KubeletContext
 from kubesim.kubelet.volumes.object_manager import NotListedYet, ObjectManager
 from kubesim.kubelet.volumes.reconcile.actions import OPERATION_NAMES, Action, next_action
@@ -43,10 +43,13 @@ class Reconciler:
     _pending: PendingOperations = field(default_factory=PendingOperations)
     _open: dict[Key, None] = field(default_factory=dict)  # volumes that may need an operation
     _failed: set[Key] = field(default_factory=set)  # volumes whose last mount failed
+    _ticker: PausingTicker | None = None  # paused while no volume may need an operation
 
     def touched(self, uid: str, volume_name: str) -> None:
         """Schedule a check: the desired state of this volume changed."""
         self._open[uid, volume_name] = None
+        if self._ticker is not None:
+            self._ticker.resume()
 
     def to_do(self) -> int:
         """The approximate number of volumes that may need an operation."""
@@ -59,13 +62,16 @@ class Reconciler:
             self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
             self._open[uid, directory.volume_name] = None
 
-    async def run(self, ticker: Ticker) -> None:
+    async def run(self, ticker: PausingTicker) -> None:
+        self._ticker = ticker
         try:
             while True:
                 await ticker.channel.receive()
                 if self.context.recorder.on:
                     self.context.recorder.because(None)
                 ticker.done(self._reconcile())
+                if not self._open:
+                    ticker.pause()
         finally:
             ticker.stop()
 

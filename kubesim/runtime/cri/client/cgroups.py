@@ -1,17 +1,53 @@
-"""Control groups of pods in the kernel: those that the kubelet makes for a pod, and the group of the whole run.
+"""Control groups of pods with real containers: which pods have one, and the group of the whole run in the kernel.
 
-With cgroup v1 each controller has a hierarchy of its own, with v2 there is one. A runtime that is configured for
-systemd makes the groups itself.
-
-Mirrors: pkg/kubelet/cm/cgroup_manager_linux.go Create, Update, Destroy; cgroup_v1_manager_linux.go
+With cgroup v1 each controller has a hierarchy of its own, with v2 there is one. The runtime makes the groups of a pod
+in the kernel, with the first container in it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
+from kubesim.runtime.allocation.cgroups import PodCgroups, ResourceConfig
+from kubesim.runtime.cri.client.files.real_files import read_text, write_file
 from kubesim.runtime.cri.client.machine import CGROUP_ROOT
+
+
+class SavedCgroups(PodCgroups):
+    """The cgroups of pods, which a later run finds in a file: a kubelet kills pods without a cgroup."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        try:
+            rows = json.loads(read_text(path) or "{}")
+            self._groups = {uid: _read(row) for uid, row in rows.items()}
+        except (ValueError, TypeError, LookupError, AttributeError):
+            pass  # the kubelet restarts the pods
+
+    def create(self, uid: str, config: ResourceConfig) -> None:
+        super().create(uid, config)
+        self._save()
+
+    def write(self, uid: str, config: ResourceConfig) -> None:
+        super().write(uid, config)
+        self._save()
+
+    def destroy(self, uid: str) -> None:
+        super().destroy(uid)
+        self._save()
+
+    def _save(self) -> None:
+        write_file(self._path, json.dumps({uid: asdict(config) for uid, config in self._groups.items()}))
+
+
+def _read(row: dict[str, Any]) -> ResourceConfig:
+    pages = {int(size): limit for size, limit in row.pop("huge_page_limits").items()}
+    return ResourceConfig(**row, huge_page_limits=pages)
 
 
 def hierarchies(root: str = CGROUP_ROOT) -> list[str]:

@@ -12,12 +12,12 @@ from __future__ import annotations
 from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.api.quantity import quantity
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer
+from kubesim.scenario.invariants.strict.observer import RuleObserver
 
 IN_PROGRESS = "PodResizeInProgress"
 
 
-class Allocations(Observer):
+class Allocations(RuleObserver):
     """Needs no memory: a status has both."""
 
     def reported(self, old: Pod | None, new: Pod) -> str:

@@ -1,4 +1,4 @@
-"""`Observer`: the base of a strict invariant, which remembers what it needs of the records of one run."""
+"""`RuleObserver`: the base of a strict invariant, which remembers what it needs of the records of one run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scene:
         return None if pod is None else pod.spec.find_container(place[1])
 
 
-class Observer:
+class RuleObserver:
     """Each method returns the violation in words, or ""."""
 
     def __init__(self, scene: Scene) -> None:
@@ -46,7 +46,7 @@ class Observer:
         return ""
 
 
-MakeObserver = Callable[[Scene], Observer]
+MakeRuleObserver = Callable[[Scene], RuleObserver]
 
 
 def place_of(record: Record) -> Place:

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from kubesim.api.pod import ContainerStatus, Pod, Probe
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Place, Scene, place_of
+from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, place_of
 from kubesim.trace.records import CriCall, EventRecorded, ProbeOutcome, Record
 
 
-class Readiness(Observer):
+class Readiness(RuleObserver):
     """Remembers the last results of readiness probes."""
 
     def __init__(self, scene: Scene) -> None:

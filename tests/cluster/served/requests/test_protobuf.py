@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kubesim.api.schema.types import Type, struct_fields
-from kubesim.cluster.served.requests.protobuf import ProtobufError, _embedded, _messages, decode_object
+from kubesim.cluster.served.requests.protobuf import ProtobufError, _messages, decode_object, embedded_messages
 from kubesim.cluster.served.rest import Request, handle
 from kubesim.cluster.store.kinds import RESOURCES
 from tests.support.cluster.rest import body_of, new_store
@@ -73,7 +73,7 @@ def test_every_field_of_the_served_kinds_has_a_number() -> None:
         if struct not in found:
             found.add(struct)
             numbered = set(_messages()[struct].values())
-            for outer, inner in _embedded(struct).items():
+            for outer, inner in embedded_messages(struct).items():
                 numbered |= set(_messages()[inner].values()) if outer in numbered else set()
             for name, field in struct_fields(struct).items():
                 missing |= {(struct, name)} if name not in numbered else set()

@@ -25,6 +25,7 @@ from kubesim.api.workloads.rules.storage_kinds.persistent_volumes import (
 )
 
 _DRIVER_MAX = 63
+_PARAMETERS_MAX, _PARAMETERS_SIZE_MAX = 512, 256 * 1024
 _FS_GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLE_MODES = ("Ephemeral", "Persistent")
 _DRIVER_DEFAULTS: Mapping[str, object] = {
@@ -51,14 +52,24 @@ def _default_class(storage_class: JsonObject) -> None:
     storage_class.setdefault("volumeBindingMode", "Immediate")
 
 
-def _validate_class(errors: Errors, storage_class: JsonObject) -> None:
-    provisioner = storage_class.get("provisioner", "")
-    if not provisioner:
-        errors.required("provisioner")
+def _validate_provisioner(errors: Errors, name: str, parameters: Mapping[str, str], path: str) -> None:
+    """Validate the driver of a class, and the parameters for it."""
+    if not name:
+        errors.required(path)
     else:
-        errors.all_invalid("provisioner", provisioner.lower(), formats.label_key(provisioner.lower()))
-    if "" in (storage_class.get("parameters") or {}):
+        errors.all_invalid(path, name.lower(), formats.label_key(name.lower()))
+    if len(parameters) > _PARAMETERS_MAX:
+        errors.too_long("parameters", _PARAMETERS_MAX)
+        return
+    if "" in parameters:
         errors.invalid("parameters", "", "field can not be empty.")
+    if sum(formats.size(key) + formats.size(value) for key, value in parameters.items()) > _PARAMETERS_SIZE_MAX:
+        errors.too_long("parameters", _PARAMETERS_SIZE_MAX)
+
+
+def _validate_class(errors: Errors, storage_class: JsonObject) -> None:
+    parameters = storage_class.get("parameters") or {}
+    _validate_provisioner(errors, storage_class.get("provisioner", ""), parameters, "provisioner")
     policy, mode = storage_class.get("reclaimPolicy"), storage_class.get("volumeBindingMode")
     if policy:
         errors.unless_one_of("reclaimPolicy", policy, ("Delete", "Retain"))
@@ -90,6 +101,19 @@ def _validate_topology(errors: Errors, term: JsonObject, path: str) -> JsonObjec
 
 def _validate_class_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     _immutable(errors, new, old, "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+
+
+def _validate_attributes(errors: Errors, attributes_class: JsonObject) -> None:
+    parameters = attributes_class.get("parameters") or {}
+    _validate_provisioner(errors, attributes_class.get("driverName", ""), parameters, "driverName")
+    if not parameters:
+        errors.required("parameters", "must contain at least one key/value pair")
+
+
+def _validate_attributes_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    for field in ("driverName", "parameters"):
+        if (new.get(field) or None) != (old.get(field) or None):
+            errors.forbidden(field, f"updates to {field} are forbidden.")
 
 
 # -- drivers and nodes ----------------------------------------------------------------------------------------------
@@ -173,6 +197,9 @@ RULES: Mapping[str, KindRules] = {
     "PersistentVolume": KindRules(default_volume, prepare_volume, validate_volume, validate_volume_update, False),
     "StorageClass": KindRules(
         _default_class, validate=_validate_class, validate_update=_validate_class_update, has_generation=False
+    ),
+    "VolumeAttributesClass": KindRules(
+        validate=_validate_attributes, validate_update=_validate_attributes_update, has_generation=False
     ),
     "CSIDriver": KindRules(
         _default_driver, validate=_validate_driver, validate_update=_validate_driver_update, has_generation=False

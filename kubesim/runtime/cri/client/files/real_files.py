@@ -46,6 +46,14 @@ def write_all(directory: str, files: Mapping[str, str]) -> bool:
     return bool(old)
 
 
+def write_file(path: str, text: str) -> None:
+    """A reader sees either the old or the new text."""
+    os.makedirs(os.path.dirname(path), mode=0o750, exist_ok=True)
+    with open(f"{path}.new", "w") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
 def _link_names(directory: str, names: set[str]) -> None:
     """What a container sees: a link for each name, which leads through `..data`."""
     present = {name for name in os.listdir(directory) if not name.startswith("..")}

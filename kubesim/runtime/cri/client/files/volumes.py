@@ -13,7 +13,14 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesim.runtime.cri.client.files.real_files import is_within, path_kind, read_text, remove_tree, write_all
+from kubesim.runtime.cri.client.files.real_files import (
+    is_within,
+    path_kind,
+    read_text,
+    remove_tree,
+    write_all,
+    write_file,
+)
 from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.values import value_object
 
@@ -72,6 +79,12 @@ class RealVolumes:
         if placed is None or not is_within(placed.path, full := posixpath.join(placed.path, path)):
             return None
         return read_text(full)
+
+    def own_directories(self, uid: str) -> Iterator[tuple[str, str]]:
+        """Name and path of each volume whose files count as the pod's: on disk, below the pod's directory."""
+        for name, placed in self._named(uid).items():
+            if not placed.directory.in_memory and placed.path.startswith(f"{self._pods_directory}/{uid}/"):
+                yield name, placed.path
 
     def of_pod(self, uid: str) -> dict[str, VolumeDirectory]:
         return {name: placed.directory for name, placed in self._named(uid).items()}
@@ -137,11 +150,7 @@ class RealVolumes:
         for placed in self._pods.get(uid, {}).values():
             known = placed.directory
             rows.append([known.volume_name, known.plugin, known.names, known.read_only, known.in_memory, placed.path])
-        os.makedirs(f"{self._pods_directory}/{uid}", mode=0o750, exist_ok=True)
-        path = f"{self._pods_directory}/{uid}/{_RECORD}"
-        with open(f"{path}.new", "w") as file:
-            json.dump(rows, file)
-        os.rename(f"{path}.new", path)
+        write_file(f"{self._pods_directory}/{uid}/{_RECORD}", json.dumps(rows))
 
     def _read_record(self, uid: str) -> dict[str, _Placed]:
         """Nothing if the record cannot be read: then the kubelet removes the directory of the pod."""
