@@ -1,7 +1,7 @@
-"""Requests of simulated nodes, whose answers belong to the instant of the request when the clock is advanced.
+"""Requests of simulated nodes, whose responses belong to the instant of the request when the clock is advanced.
 
-While the clock jumps to a goal (`kubesim clock advance`), it waits for the requests under way, and after a write about
-a pod for a moment more, in which the watch brings what the cluster made of it.
+While the clock jumps to a goal (`kubesim clock advance`), it waits for the requests in progress. After a write about a
+pod it waits a little longer, so that the watch delivers the reaction of the cluster.
 """
 
 from __future__ import annotations

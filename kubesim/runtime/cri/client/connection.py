@@ -36,7 +36,7 @@ class RuntimeIdentity:
 
 @part
 class HeldCalls:
-    """Implements `Calls`. While the clock does not follow the wall clock, it stands still during each call."""
+    """Implements `Calls`. While the clock does not follow the wall clock, it is stopped during each call."""
 
     calls: Calls
     clock: LoopClock

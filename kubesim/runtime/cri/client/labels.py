@@ -1,7 +1,7 @@
 """Labels and annotations that mark sandboxes and containers as ours, beside those of the kubelet.
 
 A kubelet of ours lists by them, so it sees nothing of other clients of the runtime. They also say where the state of
-the run is, so that a later `kubesim cri leaks` can find out whether the run still goes on.
+the run is, so that a later `kubesim cri leaks` can find out whether the run is still active.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What runs with real containers left behind when they were killed: sandboxes and state directories.
 
-A sandbox is ours if it has our labels. A run that still goes on holds the lock of its state directory. Cgroups of a run
+A sandbox is ours if it has our labels. An active run holds the lock of its state directory. Cgroups of a run
 are removed before its state directory, so one of both leads to them.
 """
 
