@@ -82,7 +82,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
 
 
 def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
-    return invalid("" if resource.converted else resource.group, resource.kind_name, name, errors)
+    return invalid("" if resource.kind == "Event" else resource.group, resource.kind_name, name, errors)
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
@@ -123,6 +123,12 @@ def too_large_version(wanted: int, current: int) -> ApiError:
 
 def unsupported_media_type() -> ApiError:
     return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
+def unknown_format(known: Sequence[str]) -> ApiError:
+    accepted = ", ".join(known)
+    problem = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return ApiError(415, "UnsupportedMediaType", problem)
 
 
 def method_not_allowed() -> ApiError:

@@ -13,7 +13,6 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
-from kubesim.api.schema.events_v1 import from_core
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.cluster.patches.json_patch import Json, JsonObject
 from kubesim.cluster.store.kinds import Resource, resource_of
@@ -34,7 +33,7 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 def shown_as(resource: Resource, obj: ApiObject, *, in_list: bool = False) -> JsonObject:
     """An object in the requested API version."""
     if resource.converted:
-        return from_core(object_to_json(obj, in_list=in_list))
+        return resource.conversion.from_stored(object_to_json(obj, in_list=in_list))
     if not is_declared(resource):
         body = {name: value for name, value in obj.to_json().items() if name not in ("kind", "apiVersion")}
         head = {} if in_list else {"apiVersion": resource.api_version, "kind": resource.kind_name}

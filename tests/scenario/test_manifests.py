@@ -25,7 +25,6 @@ ONLY_STORED = {
     "ingress": ["Ingress/web"],
     "network-policy": ["NetworkPolicy/deny-all"],
     "pod-template": ["PodTemplate/shape"],
-    "quota-and-limits": ["ResourceQuota/small", "LimitRange/small"],
     "rbac": ["ClusterRole/example:reader", "RoleBinding/reader"],
     "webhook": ["ValidatingWebhookConfiguration/guard.example.com"],
 }

@@ -40,6 +40,12 @@ PodTemplate: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, 
 AUTOSCALING = """
 HorizontalPodAutoscaler: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec
   HorizontalPodAutoscalerSpec, status HorizontalPodAutoscalerStatus
+CPUAutoscaler: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec CPUAutoscalerSpec, status
+  CPUAutoscalerStatus
+CPUAutoscalerSpec: scaleTargetRef! CrossVersionObjectReference, minReplicas *int32, maxReplicas! int32,
+  targetCPUUtilizationPercentage *int32
+CPUAutoscalerStatus: observedGeneration *int64, lastScaleTime *Time, currentReplicas! int32, desiredReplicas! int32,
+  currentCPUUtilizationPercentage *int32
 HorizontalPodAutoscalerSpec: scaleTargetRef! CrossVersionObjectReference, minReplicas *int32, maxReplicas! int32,
   metrics []MetricSpec, behavior *HorizontalPodAutoscalerBehavior
 CrossVersionObjectReference: kind! string, name! string, apiVersion string

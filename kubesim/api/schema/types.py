@@ -27,7 +27,8 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "UID": ("string", "types.UID"),
 }
 # Structs that have another name here, because a struct of another API group has the same name.
-_GO_NAMES = {"ContainerResourceClaim": "ResourceClaim", "EndpointSubsetPort": "EndpointPort"}
+_GO_NAMES = {"ContainerResourceClaim": "ResourceClaim", "EndpointSubsetPort": "EndpointPort",
+             "CPUAutoscaler": "HorizontalPodAutoscaler"}  # fmt: skip
 
 # Kinds whose classes are imported on first use, because most runs do not use them.
 _MODULES: Mapping[str, str] = {

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _LABEL_UNDERSCORE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_UNDERSCORE = rf"{_LABEL_UNDERSCORE}(\.{_LABEL_UNDERSCORE})*"
@@ -67,6 +68,17 @@ def dns1123_label(text: str) -> Sequence[str]:
         else:
             message = f"a lowercase RFC 1123 label must consist of {_LOWER} or '-', {_ALPHANUMERIC_ENDS}"
             errors.append(regex_error(message, _LABEL, "my-name", "123-abc"))
+    return errors
+
+
+def dns1035_label(text: str) -> list[str]:
+    errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} characters"]
+    if not re.fullmatch(_LABEL_1035, text):
+        message = (
+            f"a DNS-1035 label must consist of {_LOWER} or '-', start with an alphabetic character, and end with an "
+            "alphanumeric character"
+        )
+        errors.append(regex_error(message, _LABEL_1035, "my-name", "abc-123"))
     return errors
 
 

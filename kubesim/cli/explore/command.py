@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from kubesim.cli.executor_flags import add_executor, positive
 from kubesim.cli.flags import options
-from kubesim.cli.flags.executor_flags import add_executor, positive
 from kubesim.errors import UsageError
 
 HELP = "search for faults that break a scenario: at every point of its trace, alone and combined"

@@ -14,8 +14,6 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.timestamps import parse_time
-from kubesim.api.validation import formats
-from kubesim.api.validation.field import Errors
 from kubesim.cluster.kubectl.jsonpath import JsonPath, JsonPathError
 from kubesim.cluster.store.api_groups import ApiResource, Subresource
 from kubesim.cluster.store.kinds import DEFINITION, Resource
@@ -61,44 +59,6 @@ def established(definition: JsonObject, now: str) -> JsonObject:
         condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
     ]
     return {**definition["status"], "conditions": conditions, "acceptedNames": spec["names"]}
-
-
-def validate_definition(errors: Errors, definition: JsonObject) -> None:
-    spec = definition.get("spec") or {}
-    names, group = spec.get("names") or {}, spec.get("group") or ""
-    wanted = f"{names.get('plural', '')}.{group}"
-    name = definition["metadata"].get("name", "")
-    if name and name != wanted:
-        errors.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
-    if not group:
-        errors.required("spec.group")
-    else:
-        errors.all_invalid("spec.group", group, formats.dns1123_subdomain(group))
-        if "." not in group:
-            errors.invalid("spec.group", group, "should be a domain with at least one dot")
-    if not spec.get("scope"):
-        errors.required("spec.scope")
-    else:
-        errors.unless_one_of("spec.scope", spec["scope"], ("Cluster", "Namespaced"))
-    versions = spec.get("versions") or []
-    if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
-    for number, version in enumerate(versions):
-        _validate_version(errors, version, f"spec.versions[{number}]")
-    for field in ("plural", "singular", "kind", "listKind"):
-        if not names.get(field):
-            errors.required(f"spec.names.{field}")
-
-
-def _validate_version(errors: Errors, version: JsonObject, path: str) -> None:
-    errors.all_invalid(f"{path}.name", version.get("name", ""), formats.dns1123_label(version.get("name", "")))
-    schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    if schema is None:
-        errors.required(f"{path}.schema.openAPIV3Schema", "schemas are required")
-    elif not schema.get("type"):
-        errors.required(f"{path}.schema.openAPIV3Schema.type", "must not be empty at the root")
-    elif schema["type"] != "object":
-        errors.invalid(f"{path}.schema.openAPIV3Schema.type", schema["type"], "must be object at the root")
 
 
 def has_cel_rules(schema: Any) -> bool:
@@ -185,13 +145,14 @@ def _resource(spec: JsonObject, version: JsonObject) -> Resource:
         names["plural"],
         spec["group"],
         spec.get("scope") == "Namespaced",
-        tuple(name for name in version.get("subresources") or () if name == "status"),
+        tuple(name for name in ("status", "scale") if (version.get("subresources") or {}).get(name) is not None),
         tuple(names.get("shortNames") or ()),
         tuple(names.get("categories") or ()),
         version=version["name"],
         custom_kind=names["kind"],
         schema=(version.get("schema") or {}).get("openAPIV3Schema") or {},
         columns=_columns(version),
+        scale=(version.get("subresources") or {}).get("scale"),
     )
 
 

@@ -46,11 +46,14 @@ def prepare_create(resource: Resource, obj: JsonObject) -> None:
     obj["metadata"]["generation"] = 1
 
 
-def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject) -> None:
+def validate_undeclared(errors: Errors, resource: Resource, obj: JsonObject, old: JsonObject | None = None) -> None:
+    """Validate a new object, or the new state of an old one."""
     if resource.kind == DEFINITION:
-        from kubesim.cluster.custom.definitions import validate_definition
+        from kubesim.cluster.custom.definition_rules import validate_definition, validate_definition_update
 
         validate_definition(errors, obj)
+        if old is not None:
+            validate_definition_update(errors, obj, old)
     elif resource.schema is not None:
         validate(errors, resource.schema, obj)
 

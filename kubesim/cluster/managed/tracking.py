@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from kubesim.api.schema.codec import encode
-from kubesim.api.schema.events_v1 import from_core
 from kubesim.cluster.managed.managers import Entry, FieldWriter, after_update
 from kubesim.cluster.managed.reset_fields import settable
 from kubesim.cluster.managed.shapes import OfResource, Shape, shape_of_type
@@ -32,7 +31,7 @@ def versioned(resource: Resource, obj: JsonObject) -> JsonObject:
     if not is_declared(resource):
         return {**head, **obj}
     body = {name: value for name, value in obj.items() if name not in head}
-    return head | encode(resource.type_name, from_core(body) if resource.converted else body)
+    return head | encode(resource.type_name, resource.conversion.from_stored(body) if resource.converted else body)
 
 
 def track_create(written: FieldWriter, resource: Resource, obj: JsonObject) -> None:

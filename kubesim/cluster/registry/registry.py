@@ -384,7 +384,7 @@ def apply(
             found if isinstance(found := metadata.get(key), str) else "" for key in ("name", "namespace")
         )
         group, _, short = resource.api_version.rpartition("/")
-        what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind}"
+        what = f"{namespace}/{name}; {group}/{short}, Kind={resource.kind_name}"
         raise internal_error(f"failed to create typed patch object ({what}): {error}") from None
     new = read_body(resource, _as_sent(resource, live if merged is None else merged))
     new["metadata"].pop("managedFields", None)

@@ -15,7 +15,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
 from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode, encode
-from kubesim.api.schema.events_v1 import to_core
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of
@@ -62,7 +61,7 @@ def internal(resource: Resource, value: JsonObject) -> JsonObject:
         read: JsonObject = _undeclared().read_undeclared(resource, value)
         return read
     obj: JsonObject = decode(resource.type_name, value)
-    return _completed(resource, to_core(obj) if resource.converted else obj)
+    return _completed(resource, resource.conversion.to_stored(obj) if resource.converted else obj)
 
 
 def _completed(resource: Resource, obj: JsonObject) -> JsonObject:
@@ -331,7 +330,7 @@ def _undeclared_strategy(resource: Resource, subresource: str) -> Strategy:
 
     def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
         validate_object_meta_update(errors, new["metadata"], old["metadata"])
-        rules.validate_undeclared(errors, resource, new)
+        rules.validate_undeclared(errors, resource, new, old)
 
     return Strategy(rules.prepare_status_update if subresource == "status" else prepare, validate)
 

@@ -20,7 +20,7 @@ from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.managed.tracking import track_create, writer
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
-from kubesim.cluster.problems import bad_request, rejected, status_of, unsupported_media_type
+from kubesim.cluster.problems import bad_request, rejected, status_of, unknown_format, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from kubesim.cluster.registry.bodies.reading import read_body
@@ -268,7 +268,7 @@ def _review(store: Store, call: _Call) -> Response:
 def _scale(store: Store, call: _Call) -> Response:
     target, method = call.target, call.request.method
     current = store.get(target.resource.kind, target.namespace, target.name)
-    scale = scale_of(current)
+    scale = scale_of(target.resource, current)
     if method == "GET":
         return Response(200, encoded_kind("Scale", scale))
     options = call.options
@@ -277,7 +277,7 @@ def _scale(store: Store, call: _Call) -> Response:
     else:
         new = _patched_scale(call, scale)
     obj = write_scale(store, target, new, options.manager, dry_run=options.dry_run)
-    return Response(200, encoded_kind("Scale", scale_of(obj)))
+    return Response(200, encoded_kind("Scale", scale_of(target.resource, obj)))
 
 
 def _patched_scale(call: _Call, scale: JsonObject) -> JsonObject:
@@ -309,7 +309,8 @@ def _success() -> JsonObject:
 def _read(call: _Call, options: WriteOptions) -> tuple[JsonObject, tuple[str, ...]]:
     """The object in the body, and the warnings about its fields."""
     resource = call.resource
-    body = parse(call.body, resource.kind_name, only_text=_only_text(resource))
+    custom = bool(resource.custom_kind)
+    body = parse(call.body, resource.kind_name, only_text=_only_text(resource), needs_kind=custom)
     if options.field_validation == "Ignore" or body.get("kind") not in (None, "", resource.kind_name):
         return body, ()
     unknown = [f'unknown field "{path}"' for path in unknown_in(resource, body)]
@@ -340,6 +341,8 @@ def _patch(store: Store, call: _Call) -> Response:
     content_type, target = call.body.media_type, call.target
     if content_type not in (*_PATCHES, APPLY_PATCH):
         raise unsupported_media_type()
+    if content_type == STRATEGIC_MERGE_PATCH and call.resource.custom_kind:
+        raise unknown_format((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
     options = call.options
     if content_type == APPLY_PATCH:
         return _apply(store, call, options)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.api.schema.events_v1 import to_core
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
 from kubesim.cluster.tables.table import Column, TableContext, TableRules, dig
@@ -69,7 +68,9 @@ def _row(
     resource: Resource, rules: TableRules, item: JsonObject, context: TableContext, included: str, version: str
 ) -> JsonObject:
     named = {**item, "metadata": {"name": "", **item["metadata"]}}
-    row: JsonObject = {"cells": list(rules.cells(to_core(named) if resource.converted else named, context))}
+    row: JsonObject = {
+        "cells": list(rules.cells(resource.conversion.to_stored(named) if resource.converted else named, context))
+    }
     phase = dig(item, "status.phase", "")
     if resource.kind == "Pod" and phase in _COMPLETED:
         reason = {"reason": phase, "message": _COMPLETED[phase]}

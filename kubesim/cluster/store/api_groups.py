@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from kubesim.api.schema.conversions import CONVERSIONS
 from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.values import value_object
 
@@ -214,6 +215,7 @@ def _undeclared(each: ApiResource) -> Resource:
         each.short_names,
         each.categories,
         version=each.version,
+        converted=(each.group_version, each.kind) in CONVERSIONS,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesim.api.meta import ApiObject
+from kubesim.api.schema.conversions import CONVERSIONS, Conversion
 from kubesim.api.schema.types import model_of
 from kubesim.values import value_object
 
@@ -43,11 +44,12 @@ class Resource:
     categories: tuple[str, ...] = ()
     selectable: tuple[str, ...] = ()
     version: str = "v1"
-    converted: bool = False  # Events of the group events.k8s.io, stored as core Events
+    converted: bool = False  # stored in another version, as CONVERSIONS says
     # Names (the store's key is `Kind.group`), schema and columns of a custom resource.
     custom_kind: str = ""
     schema: Mapping[str, Any] | None = None
     columns: Any = None
+    scale: Mapping[str, str] | None = None  # where its replicas are
 
     @property
     def returns_deleted(self) -> bool:
@@ -77,7 +79,12 @@ class Resource:
     @property
     def type_name(self) -> str:
         """The declared type of the request body."""
-        return "RegardingEvent" if self.converted else self.kind
+        return self.conversion.type_name if self.converted else self.kind
+
+    @property
+    def conversion(self) -> Conversion:
+        """How objects of this version are stored, if they are converted."""
+        return CONVERSIONS[(self.api_version, self.kind)]
 
     @property
     def kind_name(self) -> str:

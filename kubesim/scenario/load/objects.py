@@ -28,7 +28,7 @@ _FIRST = (
     "ServiceAccount",
 )
 # Kinds that are accepted and validated, but have no controller here.
-_WITHOUT_EFFECT = ("Event", "Lease", "LimitRange", "ResourceQuota")
+_WITHOUT_EFFECT = ("Event", "Lease")
 
 
 def items_of(manifest: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

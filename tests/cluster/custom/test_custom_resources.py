@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -169,3 +170,109 @@ def test_custom_resources_have_no_protobuf(store: Store) -> None:
     known = "application/json, application/yaml"
     problem = f"the body of the request was in an unknown format - accepted media types include: {known}"
     assert (answer.status, body_of(answer)["message"]) == (415, problem)
+
+
+def problems(**changes: Any) -> list[str]:
+    """The errors about a definition with these changes."""
+    body = definition()
+    body["spec"] |= changes
+    answer = send(new_store(), "POST", CRDS, body)
+    assert answer.status == 422, answer.body
+    return [f"{cause['field']}: {cause['message']}" for cause in body_of(answer)["details"]["causes"]]
+
+
+def test_a_schema_must_be_structural() -> None:
+    parts = {
+        "untyped": {},
+        "list": {"type": "array"},
+        "items": {"type": "array", "items": {}},
+        "both": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+        "below": {"type": "object", "allOf": [{"type": "object"}, {"properties": {"a": {"default": 1}}}]},
+        "free": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "unique": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    }
+    version = definition()["spec"]["versions"][0]
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": parts}}
+    where = "spec.validation.openAPIV3Schema.properties"
+    quadratic = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+    assert problems(versions=[version]) == [
+        f"{where}[below].allOf[0].type: Forbidden: must be empty to be structural",
+        f"{where}[below].allOf[1].properties[a].default: Forbidden: must be undefined to be structural",
+        f"{where}[items].items.type: Required value: must not be empty for specified array items",
+        f"{where}[list].items: Required value: must be specified",
+        f"{where}[untyped].type: Required value: must not be empty for specified object fields",
+        f"{where}[both].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+        f"{where}[unique].uniqueItems: Forbidden: {quadratic}",
+    ]
+
+
+def test_names_and_versions_of_a_definition_are_checked() -> None:
+    label = "a DNS-1035 label must consist of lower case alphanumeric characters or '-'"
+    names = {"plural": "widgets", "kind": "Wid get", "shortNames": ["W"], "listKind": "Wid get"}
+    found = problems(names=names)
+    assert found[0].startswith(f'spec.names.singular: Invalid value: "wid get": {label}')
+    assert found[1].startswith(
+        f'spec.names.kind: Invalid value: "Wid get": may have mixed case, but should otherwise match: {label}'
+    )
+    assert found[3].startswith(f'spec.names.shortNames[0]: Invalid value: "W": {label}')
+    assert found[4] == 'spec.names.listKind: Invalid value: "Wid get": kind and listKind may not be the same'
+    version = definition()["spec"]["versions"][0]
+    shown = (
+        '{"Name":"v1","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,"Schema":null,'
+        '"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}'
+    )
+    assert problems(versions=[version, version]) == [
+        f"spec.versions: Invalid value: [{shown},{shown}]: must contain unique version names",
+        f"spec.versions: Invalid value: [{shown},{shown}]: must have exactly one version marked as storage version",
+    ]
+    assert problems(versions=[{**version, "schema": None}]) == [
+        "spec.versions[0].schema.openAPIV3Schema: Required value"
+    ]
+
+
+def test_the_scope_of_a_definition_is_immutable(store: Store) -> None:
+    refused = send(store, "PATCH", f"{CRDS}/widgets.shop.example.com", {"spec": {"scope": "Cluster"}}, MERGE)
+    assert body_of(refused)["message"].endswith('spec.scope: Invalid value: "Cluster": field is immutable')
+
+
+def test_a_custom_object_names_its_kind_and_version(store: Store) -> None:
+    body = {"metadata": {"name": "w"}}
+    unrecognized = "the object provided is unrecognized (must be of type Widget)"
+    data = "the API version in the data (shop.example.com/v2)"
+    for missing, status, message in (
+        (
+            body,
+            400,
+            f"{unrecognized}: Object 'Kind' is missing in '{json.dumps(body)}' ({json.dumps(body)})",
+        ),
+        (
+            {**body, "kind": "Widget", "apiVersion": "shop.example.com/v2"},
+            400,
+            f"{data} does not match the expected API version (shop.example.com/v1)",
+        ),
+        (
+            {**body, "kind": "Gadget", "apiVersion": "shop.example.com/v1"},
+            422,
+            'Gadget.shop.example.com "w" is invalid: kind: Invalid value: "Gadget": must be Widget',
+        ),
+    ):
+        answer = send(store, "POST", WIDGETS, missing)
+        assert (answer.status, body_of(answer)["message"]) == (status, message)
+    strategic = send(store, "PATCH", f"{WIDGETS}/w", {}, "application/strategic-merge-patch+json")
+    assert strategic.status == 415
+    assert body_of(strategic)["message"].endswith(
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    )
+
+
+def test_a_custom_object_can_have_a_scale() -> None:
+    store = new_store()
+    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.ready"}
+    body = definition(subresources={"status": {}, "scale": paths})
+    assert send(store, "POST", CRDS, body).status == 201
+    assert send(store, "POST", WIDGETS, widget(size=3)).status == 201
+    assert body_of(send(store, "GET", f"{WIDGETS}/w/scale"))["spec"] == {"replicas": 3}
+    scaled = send(store, "PATCH", f"{WIDGETS}/w/scale", {"spec": {"replicas": 5}}, MERGE)
+    assert (scaled.status, body_of(scaled)["spec"]) == (200, {"replicas": 5})
+    assert body_of(send(store, "GET", f"{WIDGETS}/w"))["spec"]["size"] == 5
+    assert send(store, "PATCH", f"{WIDGETS}/w/scale", {"spec": {"replicas": 11}}, MERGE).status == 422

@@ -1,10 +1,11 @@
 """The Scale of a workload: its desired and actual number of pods, as an object of its own.
 
-Mirrors: pkg/registry/apps/*/storage storage.go ScaleREST
+Mirrors: pkg/registry/apps/*/storage storage.go ScaleREST; apiextensions-apiserver pkg/registry/customresource etcd.go
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kubesim.api.meta import ApiObject
@@ -13,16 +14,18 @@ from kubesim.cluster.problems import bad_request, invalid
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.bodies.patching import MERGE_PATCH
 from kubesim.cluster.registry.registry import Target
+from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.store import Store
+from kubesim.cluster.tables.table import dig
+from kubesim.errors import ApiError
 
 JsonObject = dict[str, Any]
 
 GROUP, VERSION = "autoscaling", "autoscaling/v1"
 
 
-def scale_of(obj: ApiObject) -> JsonObject:
-    body = obj.to_json()
-    spec, status, metadata = body.get("spec") or {}, body.get("status") or {}, obj.metadata
+def scale_of(resource: Resource, obj: ApiObject) -> JsonObject:
+    body, metadata, paths = obj.to_json(), obj.metadata, resource.scale
     shown = {
         "name": metadata.name,
         "namespace": metadata.namespace,
@@ -30,18 +33,34 @@ def scale_of(obj: ApiObject) -> JsonObject:
         "resourceVersion": metadata.resource_version,
         "creationTimestamp": metadata.creation_timestamp,
     }
-    replicas = spec.get("replicas")
+    replicas, actual = (dig(body, path.lstrip(".")) for path in _paths(resource))
+    if paths is not None and replicas is None:
+        raise _without_replicas(paths)
     scale: JsonObject = {
         "kind": "Scale",
         "apiVersion": VERSION,
         "metadata": shown,
         "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": status.get("replicas") or 0},
+        "status": {"replicas": actual or 0},
     }
-    selector = _selector(obj.kind, spec.get("selector") or {})
+    if paths is None:
+        selector = _selector(obj.kind, dig(body, "spec.selector", {}))
+    else:
+        selector = dig(body, (paths.get("labelSelectorPath") or "").lstrip("."))
     if selector:
         scale["status"]["selector"] = selector
     return scale
+
+
+def _paths(resource: Resource) -> tuple[str, str]:
+    """Where the desired and the actual replicas are."""
+    paths = resource.scale or {}
+    return paths.get("specReplicasPath", ".spec.replicas"), paths.get("statusReplicasPath", ".status.replicas")
+
+
+def _without_replicas(paths: Mapping[str, str]) -> ApiError:
+    problem = f'Internal error occurred: the spec replicas field "{paths.get("specReplicasPath", "")}" does not exist'
+    return ApiError(500, "InternalError", problem, {"causes": [{"message": problem.partition(": ")[2]}]})
 
 
 def _selector(kind: str, selector: JsonObject) -> str:
@@ -73,7 +92,12 @@ def write_scale(store: Store, target: Target, scale: JsonObject, manager: str, *
         errors = Errors()
         errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(GROUP, "Scale", target.name, errors)
-    patch: JsonObject = {"spec": {"replicas": replicas}}
+    patch: JsonObject = {}
+    *above, last = _paths(target.resource)[0].lstrip(".").split(".")
+    place = patch
+    for part in above:
+        place = place.setdefault(part, {})
+    place[last] = replicas
     if version:
         patch["metadata"] = {"resourceVersion": version}
     return registry.patch(store, target, MERGE_PATCH, patch, dry_run=dry_run, manager=manager)[0]

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.validation.field import JsonObject
-from kubesim.cluster.problems import bad_request
+from kubesim.cluster.problems import bad_request, unknown_format
 from kubesim.cluster.served.negotiation import JSON, MEDIA_TYPES, PROTOBUF, YAML
 from kubesim.cluster.served.requests.duplicates import json_duplicates, yaml_duplicates
 from kubesim.cluster.served.requests.protobuf import ProtobufError, decode_object
-from kubesim.errors import ApiError
 from kubesim.golang import json as gojson
 from kubesim.golang.yaml import yaml_to_json
 from kubesim.values import value_object
@@ -34,29 +33,34 @@ class Body:
         return self.content_type.partition(";")[0].strip().lower()
 
 
-def parse(body: Body, kind: str, *, only_text: bool = False) -> JsonObject:
+def parse(body: Body, kind: str, *, only_text: bool = False, needs_kind: bool = False) -> JsonObject:
     """Parse the object in a body; numbers stay text. `only_text`: kinds without known field numbers, such as custom
-    resources, have no protobuf form.
+    resources, have no protobuf form. Custom resources must name their kind.
     """
     known = (JSON, YAML) if only_text else MEDIA_TYPES
     if body.media_type == PROTOBUF and not only_text:
         return _from_protobuf(body, kind)
     if body.media_type not in ("", *known):
-        accepted = ", ".join(known)
-        problem = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-        raise ApiError(415, "UnsupportedMediaType", problem)
+        raise unknown_format(known)
     text = body.text
     try:
         value = yaml_to_json(text) if body.media_type == YAML else gojson.loads(text)
     except ValueError as error:
-        shown = f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
-        problem = f"the object provided is unrecognized (must be of type {kind}): {NO_KIND}: {error} ({shown})"
+        problem = f"the object provided is unrecognized (must be of type {kind}): {NO_KIND}: {error} ({_summary(text)})"
         raise bad_request(problem) from None
     problem = unreadable(value)
     if problem:
         unrecognized = f"the object provided is unrecognized (must be of type {kind}): {NO_KIND}"
         raise bad_request(f"{unrecognized}: {problem} ({text.encode(errors='replace').hex()})")
+    if needs_kind and not (value or {}).get("kind"):
+        problem = f"Object 'Kind' is missing in '{text}' ({_summary(text)})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}")
     return value or {}
+
+
+def _summary(text: str) -> str:
+    """The beginning of a body, for errors."""
+    return f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
 
 
 def _from_protobuf(body: Body, kind: str) -> JsonObject:

@@ -21,6 +21,9 @@ AzureFileVolumeSource: secretName shareName readOnly
 Binding: metadata target
 BoundObjectReference: kind apiVersion name uid
 CELDeviceSelector: expression
+CPUAutoscaler: metadata spec status
+CPUAutoscalerSpec: scaleTargetRef minReplicas maxReplicas targetCPUUtilizationPercentage
+CPUAutoscalerStatus: observedGeneration lastScaleTime currentReplicas desiredReplicas currentCPUUtilizationPercentage
 CSIDriver: metadata spec
 CSIDriverSpec: attachRequired podInfoOnMount volumeLifecycleModes storageCapacity fsGroupPolicy tokenRequests
   requiresRepublish seLinuxMount nodeAllocatableUpdatePeriodSeconds serviceAccountTokenInSecrets

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from kubesim.api.schema.conversions import CONVERSIONS
 from kubesim.api.schema.types import Type, is_struct, struct_fields
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.cluster.served.requests.field_numbers import NUMBERS
@@ -22,7 +23,7 @@ _MAX_DEPTH = 100
 # Kinds whose Go type has another name.
 _STRUCTS = {
     ("authentication.k8s.io/v1", "TokenRequest"): "AccountTokenRequest",
-    ("events.k8s.io/v1", "Event"): "RegardingEvent",
+    **{key: conversion.type_name for key, conversion in CONVERSIONS.items()},
 }
 Fields = Iterator[tuple[int, int | bytes]]
 

@@ -5,7 +5,7 @@ the lock: whether the run is still active.
 
     STATE/lock      locked by the run
     STATE/cri-id    the id
-    STATE/kept      the run leaves its containers (--keep)
+    STATE/kept      present if the run left its containers (--keep)
     STATE/nodes     volumes and logs of each node
     STATE/shared    volumes that all nodes share
 """

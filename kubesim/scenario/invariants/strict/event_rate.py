@@ -14,7 +14,7 @@ from __future__ import annotations
 from kubesim.api.timestamps import MINUTE
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Scene
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene
 from kubesim.trace.records import EventRecorded, Record
 
 MOST = 11
@@ -22,7 +22,7 @@ PERIOD = 2 * MINUTE
 _PERIODIC = ("Unhealthy",)
 
 
-class EventRate(Observer):
+class EventRate(RuleObserver):
     """Remembers when each Event was emitted lately."""
 
     def __init__(self, scene: Scene) -> None:
