@@ -106,7 +106,7 @@ class CriPlugin(RuntimePlugin):
             await self._calls.close()
 
     def close(self) -> list[str]:
-        """What is left, if the user does not keep it."""
+        """The remaining resources, unless the user keeps them."""
         if self._item.keep:
             self.state.close_kept()
             return []

@@ -30,7 +30,7 @@ _DIRECTORIES = ("nodes", "shared")
 
 
 class StateDirectory:
-    """Ours alone until it is closed. Raises UsageError."""
+    """Locked until it is closed. Raises UsageError."""
 
     def __init__(self, directory: str) -> None:
         self.directory = os.path.realpath(directory)
