@@ -71,7 +71,7 @@ def next_draw(files: Sequence[str], episodes: Sequence[Episode], seed: int, prof
 
 
 def weight(file: str, episodes: Sequence[Episode]) -> float:
-    """The weight of a scenario in a draw. New ones have the most; then those that still reach new rules or have new findings.
+    """The weight of a scenario. New ones have the most; then those that still reach new rules or have new findings.
     One that cannot be explored is hardly drawn again."""
     own = [episode for episode in episodes if episode.draw.file == file]
     if not own:

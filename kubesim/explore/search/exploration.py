@@ -247,7 +247,7 @@ class Exploration:
 
 
 def _next(steps: Steps, results: Sequence[Any] | None) -> list[Sequence[Any]]:
-    """The tasks that a partition requests next; empty at its end. A request without tasks gets an empty list at once."""
+    """The tasks that a partition requests next; empty at its end. An empty request gets an empty list at once."""
     try:
         asked = next(steps) if results is None else steps.send(results)
         while not asked:
