@@ -1,4 +1,4 @@
-"""`kubesim cri compare`: what kubelets asked their runtimes, pod by pod, and the first differences."""
+"""`kubesim cri compare`: the calls of kubelets to their runtimes, pod by pod, and the first differences."""
 
 from __future__ import annotations
 
