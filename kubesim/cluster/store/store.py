@@ -59,8 +59,8 @@ class Store:
         self._listeners_to_all: tuple[Listener, ...] = ()
         self._pending: deque[WatchEvent] = deque()
         self._notifying = False
-        self._restored_at = 0  # resource version of the restored objects
-        self._history = defaultdict[str, History](lambda: History(history_limit, self._restored_at))
+        self.restored_at = 0  # resource version of the restored objects
+        self._history = defaultdict[str, History](lambda: History(history_limit, self.restored_at))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # Events: expiry, key, resource version
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Store:
         """Restore the objects of an earlier store in place of existing ones. Listeners are called; the history before
         is unknown.
         """
-        self.resource_version = self._restored_at = max(version, self.resource_version)
+        self.resource_version = self.restored_at = max(version, self.resource_version)
         for obj in objects:
             kind, key = obj.kind, (obj.metadata.namespace, obj.metadata.name)
             previous = self._objects[kind].get(key)

@@ -68,6 +68,10 @@ class InvariantWatch:
         obj, seen = change.object, self.seen
         metadata = obj.metadata
         key = (obj.kind, metadata.namespace, metadata.name)
+        if change.resource_version <= self.store.restored_at:  # of an earlier store: no change of this run
+            seen.newest[key] = obj
+            seen.version = self.store.restored_at
+            return
         newest = seen.newest.get(key)
         for invariant, check in self._stored:
             if problem := check(seen, newest, change):
