@@ -118,7 +118,7 @@ class CriPlugin(RuntimePlugin):
             self._problems = [f"sandboxes of {state}: {error}: kubesim cri leaks --clean removes them later"]
 
     def close(self) -> list[str]:
-        """What is left, if the user does not keep it."""
+        """The remaining resources, unless the user keeps them."""
         if self._item.keep:
             self.state.close_kept()
             return []
