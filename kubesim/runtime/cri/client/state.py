@@ -37,6 +37,7 @@ class StateDirectory:
         if os.path.isdir(self.directory) and os.listdir(self.directory) and not state_id(self.directory):
             raise UsageError(f"{FLAG} {directory}: has other files: give a new directory, or that of an earlier run")
         self._lock: IO[str] = lock_state(self.directory, FLAG)
+        os.chmod(self.directory, 0o700)  # Secrets are files in it
         self.id = state_id(self.directory)
         if not self.id:
             self.id = unique_name()

@@ -30,6 +30,12 @@ def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["thesis.txt"]
 
 
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    StateDirectory(str(tmp_path / "state")).close()
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
 def test_other_files_are_not_removed(tmp_path: Path) -> None:
     state = StateDirectory(str(tmp_path / "state"))
     (tmp_path / "state" / "thesis.txt").write_text("words")
