@@ -19,7 +19,7 @@ import pytest
 from kubesim.app import run_scenario
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.runtime.cri.client.files.volumes import RealVolumes
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.leaks.cleaning import remove_sandboxes
 from kubesim.runtime.cri.client.logs.following import LogFollower
@@ -101,7 +101,7 @@ class ServedPlugin(RuntimePlugin):
         self._calls.append(calls)
         directory = os.path.join(self._spec.cri.state, setting.name)
         volumes = RealVolumes(directory, os.path.join(self._spec.cri.state, "shared"))
-        host = NodeHost(directory, MachineFacts(memory=8 << 30), volumes.find)
+        host = CriNodeHost(directory, MachineFacts(memory=8 << 30), volumes.find)
         runtime = CriRuntime(calls, Owner(_ID, self._spec.cri.state, setting.name), host)
 
         if (output := setting.output) is not None:

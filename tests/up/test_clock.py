@@ -162,7 +162,7 @@ def test_a_socket_replaces_only_one_that_nobody_serves(tmp_path: Path) -> None:
     listen(path).close()
     path.unlink()
     path.write_text("")
-    with pytest.raises(UsageError, match="a file that is no socket"):
+    with pytest.raises(UsageError, match="a file that is not a socket"):
         listen(path)
     with pytest.raises(UsageError, match="longer than the 107 bytes"):
         listen(Path("/" + "x" * 120))

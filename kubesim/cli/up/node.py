@@ -21,7 +21,7 @@ MAX_NODES = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="default: as kubectl finds it")
+    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="the kubeconfig; default: that of kubectl")
     parser.add_argument("--context", default="", metavar="NAME", help="default: the current context")
     parser.add_argument("--name", metavar="NAME", help="the node; with --count NAME-1, NAME-2 ...")
     parser.add_argument("--count", type=options.whole_number, metavar="N", help="how many nodes; default: 1")
@@ -98,6 +98,11 @@ def execute(args: argparse.Namespace) -> int:
 def _names(args: argparse.Namespace) -> list[str]:
     if not args.name:
         raise UsageError("give a --name for the node")
+    from kubesim.api.validation.formats import dns1123_subdomain
+
+    if dns1123_subdomain(args.name):
+        allowed = "a node's name has lower-case letters, digits, '-' and '.', such as node-1"
+        raise UsageError(f"--name {args.name}: {allowed}")
     count: int = 1 if args.count is None else args.count
     if not 1 <= count <= MAX_NODES:
         raise UsageError(f"--count {count}: give a number from 1 to {MAX_NODES}")

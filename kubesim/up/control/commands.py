@@ -71,7 +71,7 @@ def _speed(value: Any) -> float:
 
 
 class ClockControls:
-    """Executes commands, one after the other. `settle` waits until the nodes know what their API server knows."""
+    """Executes commands, one after the other. `settle` waits until the nodes are up to date."""
 
     def __init__(self, clock: LoopClock, settle: Callable[[], Awaitable[None]] | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -101,7 +101,7 @@ class ClockControls:
             raise UsageError("advance: the clock of the cluster would pass the year 3000")
         if self._settle is not None:
             await self._settle()
-        await self._loop.hurry(duration)
+        await self._loop.fast_forward(duration)
         if self._settle is not None:
             await self._settle()
 

@@ -23,7 +23,7 @@ from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
-from kubesim.up.kubelet.endpoints import Endpoint
+from kubesim.up.kubelet.endpoints import KubeletEndpoint
 from kubesim.up.node.client import RemoteClient, new_body, request
 from kubesim.up.node.mirror import PodCopies
 
@@ -41,7 +41,7 @@ class RemoteNodes:
         clock: RealClock,
         tasks: TaskSet,
         report: Callable[[str], None],
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Mapping[str, KubeletEndpoint],
     ) -> None:
         self.sources: dict[str, ApiServerSource] = {}  # of running kubelets, by node
         self.endpoints = endpoints

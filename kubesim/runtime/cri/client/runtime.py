@@ -18,7 +18,7 @@ from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.cri.client import answers
 from kubesim.runtime.cri.client.errors import command_timed_out, is_gone, not_found
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.messages.containers import container_config_message
 from kubesim.runtime.cri.client.messages.resources import cgroup_message, update_message
@@ -54,7 +54,7 @@ class CriRuntime:
         self,
         calls: Calls,
         owner: Owner,
-        host: NodeHost,
+        host: CriNodeHost,
         *,
         name: str = RUNTIME_NAME,
         request_timeout: int = REQUEST_TIMEOUT,
@@ -89,7 +89,7 @@ class CriRuntime:
                 listener(uid)
 
     def _compare(self, old: Mapping[str, Info], new: Mapping[str, Info]) -> None:
-        """Report the pods of everything that came, went or changed from one listing to the next."""
+        """Report the pods whose sandboxes or containers were added, removed or changed between two listings."""
         for identifier in old.keys() - new.keys():
             self._uids.pop(identifier, None)
             self._sandbox_of.pop(identifier, None)
@@ -195,7 +195,7 @@ class CriRuntime:
         return answers.container_status(status, await self._sandbox_id(container_id), message)
 
     async def _sandbox_id(self, container_id: str) -> str:
-        """Which sandbox a container is in; only listings say it."""
+        """The sandbox of a container; only listings contain it."""
         if container_id not in self._sandbox_of:
             request = pb.ListContainersRequest(filter=pb.ContainerFilter(id=container_id))
             for item in (await self._call("ListContainers", request)).containers:
