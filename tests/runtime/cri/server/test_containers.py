@@ -371,3 +371,27 @@ def test_a_container_of_a_stopped_sandbox_does_not_start() -> None:
         assert (status.state, status.exit_code, status.reason) == (cri.CONTAINER_EXITED, 128, "StartError")
 
     with_client(story)
+
+
+NULL: dict[str, dict[str, Any]] = {
+    "command": {"command": ["echo", "\0"]},
+    "label": {"labels": {"a\0": "b"}},
+    "annotation": {"annotations": {"a": "\0"}},
+    "log path": {"log_path": "a\0"},
+    "mount": {"mounts": [cri.Mount(host_path="/\0", container_path="/x", propagation="PROPAGATION_BIDIRECTIONAL")]},
+    "profile": {
+        "linux": cri.LinuxContainerConfig(
+            security_context=cri.LinuxContainerSecurityContext(seccomp_profile_path="localhost/\0")
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("place", NULL)
+def test_a_null_byte_is_refused(place: str) -> None:
+    async def story(client: CriClient) -> None:
+        message = cri.ContainerConfig(image=cri.ImageSpec(image=BUSYBOX), **NULL[place])
+        code, text = await failure_of(client, "CreateContainer", pod_sandbox_id="x", config=message)
+        assert (code, text) == ("InvalidArgument", "CreateContainer: a text contains a null byte")
+
+    with_client(story)
