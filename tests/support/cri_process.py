@@ -39,3 +39,20 @@ async def connected(socket: Path) -> AsyncIterator[CriClient]:
         yield CriClient(calls, LoopClock())
     finally:
         await calls.close()
+
+
+FAST = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: fast}
+spec: {images: [{name: "*", pullTime: 1ms}]}
+"""
+
+
+@contextmanager
+def serving(socket: Path) -> Iterator[subprocess.Popen[str]]:
+    """`kubesim cri serve` with images that are pulled at once."""
+    scenario = socket.with_suffix(".yaml")
+    scenario.write_text(FAST)
+    with running(socket, "serve", "--scenario", str(scenario)) as process:
+        yield process

@@ -18,24 +18,17 @@ import pytest
 from kubesim.runtime.cri.wire import cri_pb2 as cri
 from kubesim.runtime.cri.wire.methods import CriError
 from tests.support.cri_node import container_message, sandbox_message
-from tests.support.cri_process import connected, running
+from tests.support.cri_process import connected, serving
 from tests.support.mini_kubelet import PATIENCE_S, MiniKubelet, mini_kubelet
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
-FAST = """
-apiVersion: kubesim.dev/v1alpha1
-kind: Scenario
-metadata: {name: fast}
-spec: {images: [{name: "*", pullTime: 1ms}]}
-"""
 
 
 @pytest.fixture(scope="module")
 def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    directory = tmp_path_factory.mktemp("cri")
-    (directory / "fast.yaml").write_text(FAST)
-    with running(directory / "cri.sock", "serve", "--scenario", str(directory / "fast.yaml")):
-        yield directory / "cri.sock"
+    path = tmp_path_factory.mktemp("cri") / "cri.sock"
+    with serving(path):
+        yield path
 
 
 def with_pod(

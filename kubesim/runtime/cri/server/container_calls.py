@@ -14,7 +14,8 @@ from kubesim.errors import RuntimeCallError
 from kubesim.golang.text import quoted
 from kubesim.runtime.cri.server.containers.host_files import submounts
 from kubesim.runtime.cri.server.containers.log_files import log_path
-from kubesim.runtime.cri.server.failures import as_cri_error, failure
+from kubesim.runtime.cri.server.containers.propagation import propagation_problem
+from kubesim.runtime.cri.server.failures import as_cri_error, failure, spec_failure
 from kubesim.runtime.cri.server.images.image_calls import user_of
 from kubesim.runtime.cri.server.images.image_list import ListedImage, resolve
 from kubesim.runtime.cri.server.images.public_images import image_accounts, image_command
@@ -23,13 +24,13 @@ from kubesim.runtime.cri.server.statuses import container_status, listed_contain
 from kubesim.runtime.cri.server.store import ServedContainer, ServedSandbox, has_labels
 from kubesim.runtime.cri.server.translate.container_config import (
     ImageFacts,
-    check_mount,
     container_config,
     container_name,
     merged_resources,
+    mount_problem,
     runtime_resources,
 )
-from kubesim.runtime.cri.server.translate.profiles import Seccomp, check_selinux, load_seccomp
+from kubesim.runtime.cri.server.translate.profiles import Seccomp, load_seccomp, selinux_problem
 from kubesim.runtime.cri.server.translate.users import container_user
 from kubesim.runtime.cri.wire import cri_pb2
 from kubesim.runtime.protocol import ContainerConfig, ContainerInfo
@@ -85,12 +86,14 @@ class ContainerCalls:
         """Raises CriError for what containerd refuses."""
         context = message.linux.security_context
         if context.privileged and not sandbox.message.linux.security_context.privileged:
-            raise failure("failed to generate container spec: no privileged container allowed in sandbox")
+            raise spec_failure(message, "failed to generate spec opts: no privileged container allowed in sandbox")
+        if problem := selinux_problem(context.selinux_options):
+            raise spec_failure(message, f"failed to generate spec opts: {problem}")
         for mount in message.mounts:
-            check_mount(mount)
+            if problem := mount_problem(mount) or propagation_problem(mount):
+                raise spec_failure(message, f"failed to generate spec: {problem}")
             if mount.HasField("image"):
                 self._check_image_mount(mount)
-        check_selinux(context.selinux_options)
         user = container_user(context, user_of(image), image_accounts(image.reference))
         name, command = _name(message.image, image), image_command(image.reference)
         facts = ImageFacts(name, image.id, user, command, seccomp)
@@ -110,8 +113,7 @@ class ContainerCalls:
     # -- life ---------------------------------------------------------------------------------------------------
 
     def _served(self, identifier: str) -> ServedContainer:
-        problem = f"an error occurred when try to find container {quoted(identifier)}"
-        return self.node.containers.get(identifier, problem)
+        return self.node.containers.get(identifier, _problem(identifier))
 
     async def _info(self, served: ServedContainer) -> ContainerInfo:
         return await self.node.simulated.container_status(served.id)
@@ -134,7 +136,7 @@ class ContainerCalls:
         return cri_pb2.StartContainerResponse()
 
     async def stop(self, request: Any) -> Any:
-        served = self.node.containers.find(request.container_id)
+        served = self.node.containers.find(request.container_id, _problem(request.container_id))
         if served is not None and (await self._info(served)).state == "running":
             await self.node.runtime.stop_container(served.id, max(request.timeout, 0) * SECOND)
         return cri_pb2.StopContainerResponse()
@@ -145,7 +147,7 @@ class ContainerCalls:
 
     async def remove_by_id(self, identifier: str) -> None:
         node = self.node
-        served = node.containers.find(identifier)
+        served = node.containers.find(identifier, _problem(identifier))
         if served is None:
             return
         problem = f"failed to set removing state for container {quoted(served.id)}"
@@ -229,6 +231,10 @@ class ContainerCalls:
             and (not given.HasField("state") or given.state.state == item.state)
             and has_labels(item.labels, given.label_selector)
         ]
+
+
+def _problem(identifier: str) -> str:
+    return f"an error occurred when try to find container {quoted(identifier)}"
 
 
 def _name(spec: Any, image: ListedImage) -> str:

@@ -5,7 +5,9 @@ Mirrors: containerd pkg/errgrpc ToGRPC, internal/cri/instrument
 
 from __future__ import annotations
 
+import hashlib
 import re
+from typing import Any
 
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cri.wire.methods import CODES, CriError
@@ -23,6 +25,12 @@ def failure(text: str) -> CriError:
 def missing(text: str) -> CriError:
     """An object does not exist; containerd appends its error text."""
     return CriError("NotFound", f"{text}: not found")
+
+
+def spec_failure(message: Any, problem: str) -> CriError:
+    """No specification can be made of this ContainerConfig. Its container has an id by then, which nothing else has."""
+    identifier = hashlib.sha256(message.SerializeToString()).hexdigest()
+    return failure(f'failed to generate container "{identifier}" spec: {problem}')
 
 
 def as_cri_error(error: RuntimeCallError, prefix: str = "") -> CriError:

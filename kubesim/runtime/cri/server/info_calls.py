@@ -87,7 +87,9 @@ class InfoCalls:
         return cri_pb2.UpdateRuntimeConfigResponse()
 
     async def checkpoint_container(self, request: Any) -> Any:
-        raise CriError("Unimplemented", "method CheckpointContainer not implemented")
+        """As on a machine without CRIU."""
+        problem = f"failed to checkpoint container {quoted(request.container_id)}"
+        raise failure(f"{problem}: criu binary not found in shim path or system PATH")
 
     async def events(self, request: Any) -> AsyncIterator[Any]:
         """Until the client goes, or the runtime ends the connection."""

@@ -59,7 +59,7 @@ class SandboxCalls:
                 node.sandbox_names.reserve(name, info.id)
 
     async def stop(self, request: Any) -> Any:
-        served = self.node.sandboxes.find(request.pod_sandbox_id)
+        served = self.node.sandboxes.find(request.pod_sandbox_id, _problem(request.pod_sandbox_id))
         if served is not None:
             await self._stop(served)
         return cri_pb2.StopPodSandboxResponse()
@@ -71,7 +71,7 @@ class SandboxCalls:
 
     async def remove(self, request: Any) -> Any:
         node = self.node
-        served = node.sandboxes.find(request.pod_sandbox_id)
+        served = node.sandboxes.find(request.pod_sandbox_id, _problem(request.pod_sandbox_id))
         if served is None:
             return cri_pb2.RemovePodSandboxResponse()
         info = await node.simulated.pod_sandbox_status(served.id)
@@ -118,6 +118,10 @@ class SandboxCalls:
         await self.node.runtime.update_pod_sandbox_resources(served.id, _cgroup(request.resources))
         served.overhead, served.resources = request.overhead, request.resources
         return cri_pb2.UpdatePodSandboxResourcesResponse()
+
+
+def _problem(identifier: str) -> str:
+    return f"an error occurred when try to find sandbox {quoted(identifier)}"
 
 
 def _cgroup(linux: Any) -> ResourceConfig:

@@ -5,8 +5,10 @@ Mirrors: containerd internal/cri/instrument/instrumented_service.go
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
+
+from google.protobuf.message import Message
 
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cri.server.container_calls import ContainerCalls
@@ -103,6 +105,8 @@ class CriService:
         }
 
     async def call(self, name: str, request: Any, timeout: int | None = None) -> Any:
+        if has_null_byte(request):
+            raise CriError("InvalidArgument", f"{name}: a text contains a null byte")
         try:
             return await self._calls[name](request)
         except CriError:
@@ -137,3 +141,14 @@ class CriService:
             response, attribute = cri_pb2.StreamPodSandboxMetricsResponse, "pod_sandbox_metrics"
         for start in range(0, len(items), PIECE):
             yield response(**{attribute: items[start : start + PIECE]})
+
+
+def has_null_byte(value: Any) -> bool:
+    """Whether a text in a message has one: no path, name or argument of Linux can."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Message):
+        return any(has_null_byte(each) for _, each in value.ListFields())
+    if isinstance(value, Mapping):
+        return any("\0" in key or has_null_byte(each) for key, each in value.items())
+    return isinstance(value, Sequence) and not isinstance(value, bytes) and any(map(has_null_byte, value))

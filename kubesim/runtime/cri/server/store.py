@@ -62,21 +62,21 @@ class Index(Generic[T]):
     def discard(self, identifier: str) -> None:
         self._objects.pop(identifier, None)
 
-    def find(self, given: str) -> T | None:
-        """The object with this id, or the only one whose id begins so. Raises CriError."""
+    def find(self, given: str, problem: str) -> T | None:
+        """The object with this id, or the only one whose id begins so. Raises CriError, with the problem."""
         exact = self._objects.get(given)
         if exact is not None:
             return exact
         if not given:
-            raise failure("Prefix can't be empty")
+            raise failure(f"{problem}: prefix can't be empty")
         found = [each for identifier, each in self._objects.items() if identifier.startswith(given)]
         if len(found) > 1:
-            raise failure(f"multiple IDs found with provided prefix: {given}")
+            raise failure(f"{problem}: multiple IDs found with provided prefix: {given}")
         return found[0] if found else None
 
     def get(self, given: str, problem: str) -> T:
-        """Raises CriError: NotFound with the problem."""
-        found = self.find(given)
+        """Raises CriError: NotFound if there is none."""
+        found = self.find(given, problem)
         if found is None:
             raise missing(problem)
         return found

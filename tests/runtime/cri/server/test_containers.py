@@ -338,3 +338,60 @@ def test_events_report_every_change() -> None:
         assert (status.id, status.state, status.image.image) == (identifier, cri.CONTAINER_EXITED, BUSYBOX)
 
     with_client(story)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        ("StopContainer", 'an error occurred when try to find container "{id}": '),
+        ("RemoveContainer", 'an error occurred when try to find container "{id}": '),
+        ("ContainerStats", "failed to find container: "),
+    ],
+)
+def test_an_id_must_be_given_and_unique(call: str, problem: str) -> None:
+    async def story(client: CriClient) -> None:
+        sandbox = await client.sandbox()
+        ids = [await client.create(sandbox, container_message("top", name=f"c{number}")) for number in range(17)]
+        first = next(each[0] for each in ids if sum(other[0] == each[0] for other in ids) > 1)
+        for given, why in (("", "prefix can't be empty"), (first, f"multiple IDs found with provided prefix: {first}")):
+            code, text = await failure_of(client, call, container_id=given)
+            assert (code, text) == ("Unknown", problem.replace("{id}", given) + why)
+
+    with_client(story)
+
+
+def test_a_container_of_a_stopped_sandbox_does_not_start() -> None:
+    async def story(client: CriClient) -> None:
+        sandbox = await client.sandbox()
+        identifier = await client.create(sandbox, container_message("top"))
+        await client.call("StopPodSandbox", pod_sandbox_id=sandbox)
+        code, text = await failure_of(client, "StartContainer", container_id=identifier)
+        assert (code, text) == ("Unknown", f'sandbox container "{sandbox}" is not running')
+        status = await client.status(identifier)
+        assert (status.state, status.exit_code, status.reason) == (cri.CONTAINER_EXITED, 128, "StartError")
+
+    with_client(story)
+
+
+NULL: dict[str, dict[str, Any]] = {
+    "command": {"command": ["echo", "\0"]},
+    "label": {"labels": {"a\0": "b"}},
+    "annotation": {"annotations": {"a": "\0"}},
+    "log path": {"log_path": "a\0"},
+    "mount": {"mounts": [cri.Mount(host_path="/\0", container_path="/x", propagation="PROPAGATION_BIDIRECTIONAL")]},
+    "profile": {
+        "linux": cri.LinuxContainerConfig(
+            security_context=cri.LinuxContainerSecurityContext(seccomp_profile_path="localhost/\0")
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("place", NULL)
+def test_a_null_byte_is_refused(place: str) -> None:
+    async def story(client: CriClient) -> None:
+        message = cri.ContainerConfig(image=cri.ImageSpec(image=BUSYBOX), **NULL[place])
+        code, text = await failure_of(client, "CreateContainer", pod_sandbox_id="x", config=message)
+        assert (code, text) == ("InvalidArgument", "CreateContainer: a text contains a null byte")
+
+    with_client(story)

@@ -10,6 +10,7 @@ import pytest
 
 from kubesim.api.timestamps import SECOND
 from kubesim.runtime.cri.server.containers.log_files import MAX_LINE, log_path
+from kubesim.runtime.cri.server.containers.propagation import propagation_problem
 from kubesim.runtime.cri.wire import cri_pb2 as cri
 from kubesim.runtime.cri.wire.methods import CriError
 from kubesim.runtime.kuberuntime.labels import CONTAINER_TERMINATION_MESSAGE_PATH
@@ -257,3 +258,35 @@ def test_an_image_volume_names_its_image_in_the_status() -> None:
         assert shown.image.image_ref == image
 
     with_client(story)
+
+
+TABLE = """
+21 1 254:0 / / rw - ext4 /dev/vda rw
+22 21 0:30 / /shared rw shared:7 - tmpfs tmpfs rw
+23 21 0:31 / /slave rw master:7 - tmpfs tmpfs rw
+24 22 0:32 / /shared/with\\040space rw - tmpfs tmpfs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "propagation", "problem"),
+    [
+        ("/srv", "PROPAGATION_PRIVATE", ""),
+        ("/shared/x", "PROPAGATION_BIDIRECTIONAL", ""),
+        ("/shared/x", "PROPAGATION_HOST_TO_CONTAINER", ""),
+        ("/slave", "PROPAGATION_HOST_TO_CONTAINER", ""),
+        ("/slave", "PROPAGATION_BIDIRECTIONAL", 'path "/slave" is mounted on "/slave" but it is not a shared mount'),
+        (
+            "/shared/with space/x",
+            "PROPAGATION_HOST_TO_CONTAINER",
+            'path "/shared/with space/x" is mounted on "/shared/with space" but it is not a shared or slave mount',
+        ),
+        (
+            "/sharedness",
+            "PROPAGATION_BIDIRECTIONAL",
+            'path "/sharedness" is mounted on "/" but it is not a shared mount',
+        ),
+    ],
+)
+def test_mounts_are_propagated_only_where_this_machine_shares_them(path: str, propagation: str, problem: str) -> None:
+    assert propagation_problem(cri.Mount(host_path=path, propagation=propagation), TABLE) == problem

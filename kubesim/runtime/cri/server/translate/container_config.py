@@ -15,7 +15,6 @@ from typing import Any
 from kubesim.api.pod import Container, ContainerPort, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.golang.text import quoted
-from kubesim.runtime.cri.server.failures import failure
 from kubesim.runtime.cri.server.translate.profiles import Seccomp, apparmor_profile, seccomp_profile
 from kubesim.runtime.cri.server.translate.sandbox_config import MODES, namespace_options, user_namespace
 from kubesim.runtime.cri.wire import cri_pb2
@@ -132,16 +131,17 @@ def _mount(mount: Any) -> ContainerMount:
     )
 
 
-def check_mount(mount: Any) -> None:
-    """Raises CriError for a combination that containerd refuses."""
+def mount_problem(mount: Any) -> str:
+    """A combination that containerd refuses; empty if it is fine."""
     if mount.HasField("image"):
-        return
+        return ""
     where = f"(hostPath={quoted(mount.host_path)})"
     if mount.recursive_read_only and not mount.readonly:
-        raise failure(f"recursive read-only mount conflicts with RW mount {where}")
+        return f"recursive read-only mount conflicts with RW mount {where}"
     if mount.recursive_read_only and mount.propagation != _PRIVATE:
         name = cri_pb2.MountPropagation.Name(mount.propagation)
-        raise failure(f"recursive read-only mount needs private propagation, got {quoted(name)} {where}")
+        return f"recursive read-only mount needs private propagation, got {quoted(name)} {where}"
+    return ""
 
 
 def _stop_signal(number: int) -> str:

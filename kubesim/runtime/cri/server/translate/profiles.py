@@ -74,13 +74,10 @@ def apparmor_profile(context: Any) -> Any:
     return _profile(context, "apparmor", "apparmor_profile")
 
 
-def check_selinux(options: Any) -> None:
-    """SELinux is not modelled; like a machine without it, only the level is checked. Raises CriError."""
-    if options.level and _LEVEL.fullmatch(options.level) is None:
-        raise failure(
-            f"failed to generate container spec: failed to generate spec opts: "
-            f"the format of 'level' {quoted(options.level)} is not correct"
-        )
+def selinux_problem(options: Any) -> str:
+    """SELinux is not modelled; like a machine without it, only the level is checked. Empty if it is fine."""
+    is_wrong = options.level and _LEVEL.fullmatch(options.level) is None
+    return f"the format of 'level' {quoted(options.level)} is not correct" if is_wrong else ""
 
 
 def load_seccomp(context: Any) -> Seccomp:
