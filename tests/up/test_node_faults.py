@@ -124,7 +124,7 @@ def test_pods_are_found_after_a_watch_has_ended(up: Up, proxy: FaultyProxy, name
     up.wait_for_pod(name)
 
 
-def test_a_pod_that_somebody_removes_by_force_is_stopped(up: Up) -> None:
+def test_a_pod_removed_by_force_is_stopped(up: Up) -> None:
     create(up, "forced")
     up.wait_for_pod("forced")
     up.kubectl("delete", "pod", "forced", "--force", "--grace-period=0")
@@ -132,7 +132,7 @@ def test_a_pod_that_somebody_removes_by_force_is_stopped(up: Up) -> None:
     up.wait_for(lambda: len(up.get("events", reason)["items"]) == 1, "its container to be killed")
 
 
-def test_a_node_that_somebody_deletes_is_not_registered_again(up: Up, node: subprocess.Popen[str]) -> None:
+def test_a_deleted_node_is_not_registered_again(up: Up, node: subprocess.Popen[str]) -> None:
     """A kubelet registers at its start only; it goes on with its pods."""
     create(up, "survivor")
     up.wait_for_pod("survivor")

@@ -1,8 +1,8 @@
 """Requests of simulated nodes: sent again when the server asks for it, and answered at the instant of the request when
 the clock is advanced.
 
-While the clock jumps to a goal (`kubesim clock advance`), it waits for the requests under way, and after a write about
-a pod for a moment more, in which the watch brings what the cluster made of it.
+While the clock jumps to a goal (`kubesim clock advance`), it waits for the requests in progress. After a write about a
+pod it waits a little longer, so that the watch delivers the reaction of the cluster.
 
 Mirrors: client-go/rest with_retry.go (429 and 5xx with Retry-After, ten times)
 """
