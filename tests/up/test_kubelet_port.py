@@ -229,3 +229,21 @@ def test_a_client_ca_that_cannot_be_read(up: Up, tmp_path: Path, capsys: pytest.
     assert main(["node", *where, "--client-ca-file", str(tmp_path / "no")]) == 2
     error = capsys.readouterr().err
     assert error == f"kubesim: error: authentication.x509.clientCAFile {tmp_path}/no: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        "{authentication: {anonymous: {enabled: true}}}",
+        "{authorization: {mode: AlwaysAllow}}",
+        "{authentication: {x509: {clientCAFile: /etc/hosts}}}",
+    ],
+)
+def test_a_scenario_cannot_open_the_kubelets(tmp_path: Path, capsys: pytest.CaptureFixture[str], access: str) -> None:
+    file = tmp_path / "scenario.yaml"
+    head = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: open}\n"
+    file.write_text(f"{head}spec:\n  nodes: [{{name: far}}]\n  kubeletConfiguration: {access}\n")
+    assert main(["node", "--name", "n", "--allow-writes", "-f", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert ": a scenario cannot say who may use the kubelets: use --config, or the kubelet's own flag" in error

@@ -123,10 +123,10 @@ def _scenario(args: argparse.Namespace, names: list[str]) -> Scenario:
         profile=options.profile(args),
     )
     nodes = [{"name": name} for name in names]
+    value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "node"}}
+    plain = parse_scenario(dumps({**value, "spec": {"nodes": nodes}}), "the scenario of node", overlay=overlay)
     if not args.files and not args.filename:
-        value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "node"}}
-        text = dumps({**value, "spec": {"nodes": nodes}})
-        return parse_scenario(text, "the scenario of node", overlay=overlay)
+        return plain
     runs = manifest_flags.load(args, gates, overlay)
     if len(runs) > 1:
         raise UsageError(f"kubesim node takes one scenario, not {len(runs)}: use -f, and no matrix")
@@ -135,6 +135,11 @@ def _scenario(args: argparse.Namespace, names: list[str]) -> Scenario:
     for field, given in (("objects", spec.objects), ("steps", spec.steps), ("expect", spec.expect)):
         if given:
             raise UsageError(f"spec.{field} is not for kubesim node, which only runs nodes: use kubectl, or kubesim up")
+    ours = plain.spec.kubelet_configuration.values
+    for field, given in spec.kubelet_configuration.values.items():
+        if field.startswith(("authentication.", "authorization.")) and given != ours[field]:
+            remedy = "a scenario cannot say who may use the kubelets: use --config, or the kubelet's own flag"
+            raise UsageError(f"spec.kubeletConfiguration.{field}: {remedy}")
     return scenario
 
 
