@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness, run_virtual
-from kubesim.clock.choices import Choices, Draw
+from kubesim.clock.choices import Choices, RecordedDraw
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.loop.virtual import VirtualLoop
@@ -76,7 +76,7 @@ class Trial:
     cut: int | None = None
     added: tuple[Step, ...] = ()
     observed: tuple[str, ...] = ()
-    draws: list[Draw] | None = None  # receives all draws of random streams
+    draws: list[RecordedDraw] | None = None  # receives all draws of random streams
 
 
 def run_scenario(

@@ -196,7 +196,7 @@ else:
 @cache
 def _layout(cls: type) -> tuple[dict[str, int], attrgetter[Any]]:
     names = [each.name for each in fields(cls)]
-    assert len(names) > 1, f"{cls.__name__} has nothing beside its one field"
+    assert len(names) > 1, f"{cls.__name__} has only its one field"
     return {name: index for index, name in enumerate(names)}, attrgetter(*names)
 
 

@@ -93,8 +93,9 @@ def test_every_command_is_run_by_a_test() -> None:
         for page in PROSE
         if page.name != "commands.md" and re.search(r"^    (?:kubesim|kubectl) ", page.read_text(), re.MULTILINE)
     }
-    # test_explain_page.py, tests/up/test_page.py; below
-    assert without == {"docs/explain.md", "docs/up.md", "docs/how-to/cni-engineers.md"}
+    # tests/test_explain_page.py, test_page.py in tests/up, tests/runtime/cri/client and tests/cli/explore; below
+    pages = ("docs/explain.md", "docs/explore.md", "docs/up.md", "docs/how-to/cni-engineers.md", "docs/cri.md")
+    assert without == set(pages)
 
 
 def networking_commands(folder: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import compileall
 import gc
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -28,7 +27,8 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 from tests.support.convergence import converge
-from tools import bench_apiserver
+from tools import bench_apiserver, bench_up
+from tools.process_costs import child_seconds
 
 DATA = Path(__file__).parent.parent / "tests" / "conformance" / "data"
 SCENARIO = """
@@ -190,6 +190,28 @@ def api_served(count: str) -> None:
     bench_apiserver.served(count, line)
 
 
+def up_served() -> None:
+    bench_up.served(line)
+
+
+def up_nodes() -> None:
+    compileall.compile_dir("kubesim", quiet=1)  # as in an installed package, regardless of the environment
+    bench_up.pods_on_nodes(line)
+
+
+def explored() -> None:
+    from tools import bench_explore  # with the packages that it needs
+
+    bench_explore.explored(line)
+
+
+def cri() -> None:
+    from tools import bench_cri
+
+    bench_cri.calls(line)
+    bench_cri.lives(line)
+
+
 def start_up() -> None:
     watch = Stopwatch()
     for _ in range(5):
@@ -214,14 +236,6 @@ def instructions(command: list[str]) -> int:
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(counted, env=environment, capture_output=True, text=True, check=True)
     return int(done.stderr.rpartition(":")[2].replace(",", ""))
-
-
-def child_seconds(command: list[str]) -> float:
-    """The CPU time of a child process."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def cni() -> None:
@@ -294,6 +308,10 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "recorded_lives": recorded_lives,
     "api_events": api_events,
     "api_served": api_served,
+    "up_served": up_served,
+    "up_nodes": up_nodes,
+    "explored": explored,
+    "cri": cri,
     "start_up": start_up,
     "cni": cni,
     "real_networks": real_networks,
@@ -306,6 +324,10 @@ PROGRAMME = [
     ["recorded_lives"],
     ["api_events", "250000"],
     ["api_served", "20000"],
+    ["up_served"],
+    ["up_nodes"],
+    ["explored"],
+    ["cri"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["linear", "110", "10000"],
     ["rollouts", "100", "1000"],

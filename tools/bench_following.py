@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.values import value_object
 from tests.support.cluster.kubeconfig import kubeconfig
+from tools.process_costs import cpu_seconds, peak_megabytes
 
 PODS, CRASHING, NODE = 500, 100, "node-a"
 AGE_S = 900  # maximum age of the pods at the start, at which crash back-offs are longest
@@ -109,17 +109,6 @@ def restarts(address: str) -> int:
     with urllib.request.urlopen(f"{address}/api/v1/pods") as answer:
         pods = json.load(answer)["items"]
     return sum(status["restartCount"] for pod in pods for status in pod["status"]["containerStatuses"])
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system time of all threads of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def peak_megabytes(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
 def figures(*variants: list[str]) -> tuple[float, list[Cost]]:

@@ -406,8 +406,8 @@ def invariants() -> str:
     lines = ["# Invariants", "", MADE, ""]
     lines += [
         "Rules that hold in every run. Each is a small checker that watches the API server, the runtimes and probes",
-        "and changes nothing. A violation fails the run (exit 1); it names the pod, the moment, what was seen, and",
-        "what had happened to the pod before. A violation is reported once for each pod.",
+        "and changes nothing. A violation fails the run (exit 1); it names the pod, the time, the observation, and",
+        "the earlier records of the pod. A violation is reported once for each pod.",
         "",
         "    spec:",
         "      invariants: off                        # none",

@@ -47,17 +47,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a table, one JSON object, or JSON lines"
     )
     parser.add_argument(
-        "--serve", metavar="[ADDRESS:]PORT", help="serve /healthz and /metrics there; on loopback by default"
+        "--serve", metavar="[ADDRESS:]PORT", help="serve /healthz and /metrics on this port; default address: loopback"
     )
     options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
     recording_flags.add(parser)
     parser.add_argument(
-        "--step", action="store_true", help="with --agent or --replay: at the end, step through what happened"
+        "--step", action="store_true", help="with --agent or --replay: at the end, step through the trace"
     )
     parser.add_argument(
-        "--tui", action="store_true", help="show what happens on the whole screen of a terminal, and step through it"
+        "--tui", action="store_true", help="show the trace on the whole screen of a terminal, and step through it"
     )
     attach_agent.configure(parser)
     log_flags.add(parser)

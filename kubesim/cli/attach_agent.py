@@ -73,7 +73,7 @@ def check(args: argparse.Namespace) -> None:
     if args.report is not None:
         report_flags.check_file(args.report)
     if args.tui and args.once and not args.agent:
-        raise UsageError("--tui cannot be combined with --once, which looks once; remove one of them")
+        raise UsageError("--tui cannot be combined with --once, which checks once; remove one of them")
     if args.tui:
         from kubesim.cli.tui.opening import require_terminal
 

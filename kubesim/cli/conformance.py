@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print the results as JSON; all failures unless --show is given"
     )
-    emit = "write our answers to DIR/NAME.jsonl, those of stories to DIR/NAME.json"
+    emit = "write kubesim's answers to DIR/NAME.jsonl, those of stories to DIR/NAME.json"
     parser.add_argument("--emit", type=Path, metavar="DIR", help=emit)
     options.add_seed(parser)
 

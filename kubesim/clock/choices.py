@@ -20,7 +20,7 @@ _DRAWN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+")
 
 
 @value_object
-class Draw:
+class RecordedDraw:
     """A draw of a run: its stream, its number there, and where in its range it is; "" is between the ends."""
 
     stream: str  # `node-1/syncloop/select`
@@ -33,7 +33,7 @@ class Choices:
     """The choices of a run, by stream and number. With a `log`, it receives all draws."""
 
     given: Mapping[tuple[str, int], End]
-    log: list[Draw] | None = None
+    log: list[RecordedDraw] | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
     def fraction(self, stream: str, drawn: float) -> float:
@@ -50,7 +50,7 @@ class Choices:
         self.counts[stream] += 1
         number = self.counts[stream]
         if self.log is not None:
-            self.log.append(Draw(stream, number, drawn))
+            self.log.append(RecordedDraw(stream, number, drawn))
         return self.given.get((stream, number))
 
 

@@ -140,7 +140,7 @@ class LoopClock:
         """Guard an exchange with the real world: TimeoutError after this many wall-clock seconds.
 
         Virtual time stands still during an exchange. If the loop is paced, the exchange takes its real time, or none
-        with `hold` or in a hurry.
+        with `hold` or during a fast-forward.
         """
         virtual = self.virtual
         if virtual is None:

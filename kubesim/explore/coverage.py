@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-from kubesim.trace.records import EventRecorded, Record
+from kubesim.trace.records import ApiWrite, EventRecorded, Expectation, Fault, Record
 
 _DRAWN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12,}\b|\"[^\"]*\"|\b[\w.]+/[\w./:-]+"
@@ -20,14 +22,26 @@ class CoverageSink:
         self._seen: set[tuple[str, str]] = set()
 
     def record(self, record: Record) -> None:
+        if isinstance(record, Fault | Expectation):
+            return  # of the search itself
         if record.why:
             self._seen.add((record.KIND, record.why))
         elif isinstance(record, EventRecorded):
             self._seen.add((record.KIND, record.reason))
+        if isinstance(record, ApiWrite) and record.is_pod_status:
+            self._seen.update(("status", reason.replace("/", " ")) for reason in _reasons(record.summary))
 
     def rules(self, names: frozenset[str]) -> frozenset[str]:
         """The rules that were reached; `names` are those of pods and containers."""
         return frozenset(rule for kind, why in self._seen for rule in _rules(kind, why, names))
+
+
+def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:
+    """The reasons of conditions and containers: `Ready False/ContainersNotReady`, `waiting/CrashLoopBackOff`."""
+    yield from (f"{type} {state}" for type, state in summary.get("conditions", {}).items())
+    yield from (str(container.get("state", "")) for container in summary.get("containers", {}).values())
+    if "reason" in summary:
+        yield str(summary["reason"])
 
 
 @lru_cache(maxsize=20_000)

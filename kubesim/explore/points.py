@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesim.clock.choices import Draw
+from kubesim.clock.choices import RecordedDraw
 from kubesim.explore.choice import CRASHES, DRAW, DRAWS, FIRST, READS, Choice
 from kubesim.scenario.faults.files import PULLED
 from kubesim.trace.records import OperationPassed, PlegEvent, Record
@@ -57,7 +57,7 @@ def points_of(records: Iterable[Record]) -> tuple[Point, ...]:
     return tuple(found)
 
 
-def draw_points(draws: Iterable[Draw]) -> tuple[Point, ...]:
+def draw_points(draws: Iterable[RecordedDraw]) -> tuple[Point, ...]:
     """The draws of a run that decide an order or a time. Those of durations and names are left to the seed."""
     return tuple(
         Point(0, DRAW, draw.end, draw.number, subject=draw.stream)

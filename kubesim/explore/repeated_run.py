@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from zlib import crc32
 
 from kubesim.explore.run import Run
 from kubesim.values import value_object
@@ -34,9 +35,10 @@ class RepeatedRuns:
         return (f"missing: the process {done.stderr.decode(errors='replace')[-200:]}",) * len(self.runs)
 
 
-def is_repeated(trace_hash: str) -> bool:
-    """Whether a run with this trace is played twice: the same ones on any number of machines."""
-    return bool(trace_hash) and int(trace_hash[:8], 16) % SHARE == 0
+def is_repeated(run: Run, trace_hash: str) -> bool:
+    """Whether this run is played twice: the same ones on any number of machines."""
+    faults = " and ".join(choice.text for choice in run.choices)
+    return bool(trace_hash) and crc32(f"{trace_hash} {faults}".encode()) % SHARE == 0
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from traceback import extract_tb
 
 from kubesim.app import Trial, run_scenario
-from kubesim.clock.choices import Draw
+from kubesim.clock.choices import RecordedDraw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
@@ -65,7 +65,7 @@ class Run:
         scenario = self.subject.played(self.choices)
         trace, hashed, coverage = MemorySink(details=True), HashSink(), CoverageSink()
         sinks: list[Sink] = [hashed, coverage, *([trace] if self.observed else [])]
-        draws: list[Draw] | None = [] if self.observed else None
+        draws: list[RecordedDraw] | None = [] if self.observed else None
         try:
             result = play(scenario, self.subject.seed, *sinks, draws=draws)
         except Deadlock as error:
@@ -82,7 +82,7 @@ class Run:
         )
 
 
-def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[Draw] | None = None) -> RunResult:
+def play(scenario: Scenario, seed: int | None, *sinks: Sink, draws: list[RecordedDraw] | None = None) -> RunResult:
     """The run of an outcome, with these sinks. With `draws`, which receives them, operations are observed as well."""
     trial = Trial(scenario.gates, observed=() if draws is None else OBSERVED, draws=draws)
     with collected_rarely():

@@ -16,7 +16,7 @@ belief: A container that ends with exit code 0 is not restarted.
 minutes: 5
 level: beginner
 terms:
-  restartPolicy: The field of a pod that says when its containers are restarted.
+  restartPolicy: The field of a pod that decides when its containers are restarted.
   PLEG: The part of the kubelet that lists the containers every second and compares.
 links:
   - https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/

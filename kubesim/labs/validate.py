@@ -73,18 +73,18 @@ def _question(lesson: Lesson, question: Question, answer: str | None) -> Iterato
     truth = look_up_truth(run.records, question)
     for text in truth.value if question.values is not None else (truth.text,):
         if question.choices and text not in question.choices:
-            yield f"{question.id}: the run says {text!r}, which is none of the choices"
+            yield f"{question.id}: the run has {text!r}, which is none of the choices"
     if truth.allowed is not None and not truth.allowed.has(truth.value, question.within if question.time else 0):
         limits = truth.allowed.text if question.time else f"{truth.allowed.low} to {truth.allowed.high}"
-        yield f"{question.id}: the run says {truth.text}, which is outside of its range: {limits}"
+        yield f"{question.id}: the run has {truth.text}, which is outside of its range: {limits}"
     for meaning in question.accept:
         read_answer(question, meaning)  # raises NoAnswer if it is invalid
     if answer is not None and not judge(run.records, question, answer).right:
-        yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run says {truth.text}"
+        yield f"solution.yaml: {question.id}: {answer!r} is wrong: the run has {truth.text}"
     for wrong in question.wrong:
         verdict = judge(run.records, question, wrong.answer)
         if verdict.right:
-            yield f"{question.id}: {wrong.answer!r} is listed as wrong, but the run says {truth.text}"
+            yield f"{question.id}: {wrong.answer!r} is listed as wrong, but the run has {truth.text}"
         elif verdict.hint != wrong.hint:
             yield f"{question.id}: {wrong.answer!r} gets the hint of another wrong answer"
     if question.kubectl and run.history is not None:

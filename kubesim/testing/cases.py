@@ -75,7 +75,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: bool) -> Collected:
+def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str] = (), **settings: Any) -> Collected:
     """The cases of files, directories and bundled scenarios, in this order. Without `seeds`, each scenario's own seed
     applies.
 
@@ -84,7 +84,7 @@ def collect(paths: Sequence[str], seeds: Sequence[int] = (), words: Sequence[str
     found = Collected()
     for path, named in scenario_paths(paths, found):
         try:
-            runs = load_runs([path], overlay=Overlay(**settings), has_seed=bool(seeds))  # type: ignore[arg-type]
+            runs = load_runs([path], overlay=Overlay(**settings), has_seed=bool(seeds))
         except UsageError as error:
             found.problems += _all_problems(path, error, allow_host=settings.get("allow_host", False))
             continue

@@ -180,7 +180,7 @@ def read_log(path: Path) -> StoredState:
         try:
             _apply(state, json.loads(line.decode("utf-8", "surrogatepass")), first=number == 1)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            problem = f"is no log of a cluster ({error}): restore it from a copy, or name another --state"
+            problem = f"is not the log of a cluster ({error}): restore it from a copy, or name another --state"
             raise InputError(str(path), problem, line=number) from None
     return state
 

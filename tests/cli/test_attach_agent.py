@@ -42,7 +42,7 @@ def test_the_timeline_shows_suppressed_writes_and_ends_with_a_verdict(
     assert re.search(r"status +shop/ok +would write: (Pending|Running) ", said.out)
     assert said.out.splitlines()[-1].startswith("real against agent, 1 pods: ")
     assert re.search(r"serving on (http://127\.0\.0\.1:\d+), the report on \1/report", said.err)
-    assert "beside the one of node-a: kubesim report</title>" in report.read_text()
+    assert "next to that of node-a: kubesim report</title>" in report.read_text()
     assert "Started: Container started" in report.read_text()
     assert "SyncLoop ADD" in log.read_text()
     assert "t0ken" not in said.out + said.err + log.read_text()

@@ -180,7 +180,7 @@ def test_a_custom_lab(lab: Learner, tmp_path: Path) -> None:
     solution = tmp_path / "mine" / "01-slow-start" / "solution.yaml"
     solution.write_text(solution.read_text().replace("1s", "1m"))
     reported = lab("validate", f"{mine}/01-slow-start", code=1)
-    assert reported.startswith("01-slow-start: 1 problem solution.yaml: second-start: '1m' is wrong: the run says")
+    assert reported.startswith("01-slow-start: 1 problem solution.yaml: second-start: '1m' is wrong: the run has")
 
 
 def test_a_new_lab_is_written_to_the_current_directory(

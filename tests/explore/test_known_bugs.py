@@ -12,7 +12,7 @@ from kubesim.explore.search.exploration import ExploreResult
 from kubesim.explore.subject import ExploreSubject
 from kubesim.scenario.language.document import NAMES
 from kubesim.values import replace
-from tests.support.explored import found, search, shipped, subject_of
+from tests.support.searches import found, search, shipped, subject_of
 
 pytestmark = pytest.mark.violates_invariants
 
@@ -77,7 +77,6 @@ KNOWN = [
 FIXED = [
     ("#137710", TWO_INIT_CONTAINERS, "v1.37", 100, ("reboot",), "invariant init-order"),
     ("#36485", "init-containers", "v1.37", 40, CRASHES, "invariant init-order"),
-    ("#100277", "probes", "v1.36", 8, CRASHES, "invariant readiness"),
     ("#140882", "versions/v1.37-terminating-readiness", "v1.37", 1, CRASHES, "invariant probe-periods"),
     ("#115819", "memory-pressure", "v1.36", 1, CRASHES, "invariant evictions"),
     ("#126033", "versions/v1.30-refused-resize", "v1.36", 1, CRASHES, "invariant allocations"),

@@ -32,11 +32,12 @@ def test_a_process_that_fails_gives_no_hashes() -> None:
     assert reported.startswith("missing: the process ")
 
 
-def test_one_trace_in_a_hundred_is_chosen() -> None:
-    hashes = [f"{number * 2654435761 % (1 << 32):08x}00" for number in range(10_000)]
-    assert 50 <= sum(map(is_repeated, hashes)) <= 150
+def test_one_run_in_a_hundred_is_chosen(subject: ExploreSubject) -> None:
+    """Also of runs with the same trace, such as those whose fault never happens."""
     assert SHARE == 100
-    assert not is_repeated("")
+    runs = [Run(subject, (Choice("reboot", "runtime.StartContainer", nth=number),)) for number in range(5_000)]
+    assert 30 <= sum(is_repeated(run, "00ff") for run in runs) <= 75
+    assert not any(is_repeated(run, "") for run in runs)
 
 
 class OtherTraces(SameProcess):

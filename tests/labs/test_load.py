@@ -93,8 +93,8 @@ def test_a_scenario_copy_that_is_not_text_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "problem"),
     [
-        ("lab.yaml", "answer: 10s", "answer: 1s", "second-start: '1s' is listed as wrong, but the run says"),
-        ("solution.yaml", "second-start: 1s", "second-start: 20s", "'20s' is wrong: the run says"),
+        ("lab.yaml", "answer: 10s", "answer: 1s", "second-start: '1s' is listed as wrong, but the run has"),
+        ("solution.yaml", "second-start: 1s", "second-start: 20s", "'20s' is wrong: the run has"),
         ("solution.yaml", "  code: terminated/0/Completed\n", "", "solution.yaml: no answer to code"),
         ("solution.yaml", "answers:", "answers:\n  more: x", "there is no question 'more'"),
         ("lab.yaml", "at: pleg.event ContainerDied", "at: event reason=Evicted", "the run has no record for the stop"),
@@ -102,7 +102,7 @@ def test_a_scenario_copy_that_is_not_text_is_rejected(tmp_path: Path) -> None:
         ("text.md", "is not restarted", "goes away", "does not quote the belief"),
         ("text.md", "## What to know", "## Else", "What to know is missing"),
         ("text.md", "## Picture", "## Else", "Picture is missing"),
-        ("lab.yaml", "waits: [relist]", "waits: [resync]", "second-start: the run says"),
+        ("lab.yaml", "waits: [relist]", "waits: [resync]", "second-start: the run has"),
         ("lab.yaml", "https://kubernetes.io/", "https://example.org/", "none leads to https://kubernetes.io/"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: describe pod", "only `get TYPE`"),
         ("lab.yaml", "level: beginner", "level: beginner\nkubectl: get pots", "doesn't have a resource type"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -74,6 +75,11 @@ class CriClient:
 
     async def status(self, container: str) -> Any:
         return (await self.call("ContainerStatus", container_id=container)).status
+
+    async def exited(self, container: str) -> None:
+        """Wait until it has ended, in real time."""
+        while (await self.status(container)).state != cri.CONTAINER_EXITED:  # noqa: ASYNC110 (CRI has no way to wait)
+            await asyncio.sleep(0.01)
 
     async def sandbox_status(self, sandbox: str) -> Any:
         return (await self.call("PodSandboxStatus", pod_sandbox_id=sandbox)).status

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from kubesim.cli.main import main
-from kubesim.executors.same_process import SameProcess
-from kubesim.explore.choice import EFFECTS
-from kubesim.explore.search.exploration import Budget, Exploration, ExploreResult, Settings
-from kubesim.explore.search.finding import Finding
-from kubesim.explore.subject import ExploreSubject
-
-SCENARIOS = Path(__file__).parent.parent.parent / "scenarios"
 
 # Kubelet v1.36 skips init containers if the node reboots between CreateContainer and StartContainer of the main one.
 TWO_INITS = """\
@@ -68,26 +60,9 @@ def _write(path: Path, text: str) -> Path:
 
 def explore(*words: str | Path) -> int:
     """`kubesim explore WORDS` in this process; its exit code."""
-    return main(["explore", *map(str, words)])
+    return run_kubesim("explore", *map(str, words))
 
 
-def subject_of(text: str, **settings: Any) -> ExploreSubject:
-    """A subject of this text, which is in no file."""
-    subject = ExploreSubject("story.yaml", text, "", "story", **settings)
-    subject.check()
-    return subject
-
-
-def shipped(name: str, **settings: Any) -> ExploreSubject:
-    """A subject of a bundled scenario."""
-    return ExploreSubject.of_file(str(SCENARIOS / f"{name}.yaml"), **settings)
-
-
-def search(
-    subject: ExploreSubject, runs: int, effects: tuple[str, ...] = tuple(EFFECTS), *, seed: int = 0
-) -> ExploreResult:
-    return Exploration(subject, Settings(effects, Budget(runs), seed), SameProcess()).explore()
-
-
-def found(result: ExploreResult, rule: str) -> list[Finding]:
-    return [finding for finding in result.findings if finding.problem.rule == rule]
+def run_kubesim(*words: str) -> int:
+    """`kubesim WORDS` in this process; its exit code."""
+    return main(words)

@@ -12,8 +12,7 @@ LIMITS_S = (0.1, 0.5, 2.5, 12.5)
 def with_growing_limits(attempt: Callable[[float], T], is_fine: Callable[[T], bool]) -> T:
     """Call `attempt(limit_s)` with growing limits; returns the first good result, else the last one.
 
-    For pairs of steps of which one must finish within a limit and the other never does: the first takes an unknown
-    time.
+    For tests of a time limit: one step must finish within it, and another one never finishes.
     """
     for limit_s in LIMITS_S:
         result = attempt(limit_s)

@@ -14,6 +14,7 @@ import pytest
 
 from kubesim.cli.main import main
 from kubesim.errors import UsageError
+from kubesim.testing.served import ServedNodes
 from kubesim.up.control.client import control_clock
 from kubesim.up.control.commands import ClockCommand, parse_command
 from kubesim.up.control.server import listen
@@ -161,7 +162,24 @@ def test_a_socket_replaces_only_one_that_nobody_serves(tmp_path: Path) -> None:
     listen(path).close()
     path.unlink()
     path.write_text("")
-    with pytest.raises(UsageError, match="a file that is no socket"):
+    with pytest.raises(UsageError, match="a file that is not a socket"):
         listen(path)
     with pytest.raises(UsageError, match="longer than the 107 bytes"):
         listen(Path("/" + "x" * 120))
+
+
+def test_nodes_that_were_paused_at_their_start_know_pods_when_they_are_advanced(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with running_up(tmp_path_factory.mktemp("up"), "--nodes", "0") as cluster:
+        nodes = ServedNodes(str(cluster.kubeconfig), "--name", "worker")
+        try:
+            nodes.pause()
+            spec = {"nodeName": "worker", "containers": [{"name": "main", "image": "nginx"}]}
+            for number in (1, 2):
+                pod = {"metadata": {"name": f"web-{number}"}, "spec": spec}
+                cluster.create_raw("/api/v1/namespaces/default/pods", pod)
+                nodes.advance("1m")
+                assert is_ready(cluster.get("pod", f"web-{number}"))
+        finally:
+            nodes.stop()

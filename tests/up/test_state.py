@@ -102,7 +102,7 @@ def test_a_log_goes_on_after_a_torn_tail(tmp_path: Path) -> None:
 
 def test_an_invalid_log_is_reported_with_its_line(tmp_path: Path) -> None:
     (tmp_path / LOG).write_text('{"format":"kubesim-state/1"}\nnonsense\n{}\n')
-    with pytest.raises(InputError, match=rf"{LOG}:2: is no log of a cluster"):
+    with pytest.raises(InputError, match=rf"{LOG}:2: is not the log of a cluster"):
         StateLog(tmp_path)
     (tmp_path / LOG).write_text('{"format":"other"}\n')
     with pytest.raises(InputError, match="format 'other', not 'kubesim-state/1'"):

@@ -72,7 +72,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
         "CSIPersistentVolumeSource.controllerExpandSecretRef CSIPersistentVolumeSource.nodeExpandSecretRef "
         "CinderPersistentVolumeSource.secretRef AzureFilePersistentVolumeSource.secretName "
         "AzureFilePersistentVolumeSource.secretNamespace",
-        "is handed to the CSI driver",
+        "is passed to the CSI driver",
         _NO_OPTIONS,
     ),
     FieldRow(
@@ -93,7 +93,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
         "the simulated driver reports no limits",
     ),
     FieldRow(
-        "DeviceClaimConfiguration.opaque DeviceClassConfiguration.opaque", "is handed to the DRA driver", _NO_OPTIONS
+        "DeviceClaimConfiguration.opaque DeviceClassConfiguration.opaque", "is passed to the DRA driver", _NO_OPTIONS
     ),
     FieldRow(
         "DeviceClassSpec.extendedResourceName",
@@ -102,7 +102,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow(
         "DeviceTaint.timeAdded DeviceToleration.tolerationSeconds",
-        "when pods are evicted whose device has a taint with the effect NoExecute",
+        "the eviction of pods whose device has a taint with the effect NoExecute",
         "device taints evict no pods",
     ),
 )

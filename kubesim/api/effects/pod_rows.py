@@ -63,7 +63,7 @@ POD_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow(
         "PodSecurityContext.fsGroupChangePolicy",
-        "says when the owner of a volume's files is changed",
+        "decides when the owner of a volume's files is changed",
         _NO_MODES,
         plain=("Always",),
     ),
@@ -92,7 +92,7 @@ POD_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow(
         "CSIVolumeSource.volumeAttributes CSIVolumeSource.nodePublishSecretRef",
-        "is handed to the CSI driver",
+        "is passed to the CSI driver",
         "the simulated driver has no options",
     ),
     FieldRow(
@@ -101,7 +101,7 @@ POD_ROWS: tuple[FieldRow, ...] = (
         "PortworxVolumeSource.readOnly AzureDiskVolumeSource.cachingMode AzureDiskVolumeSource.kind "
         "CinderVolumeSource.secretRef AzureFileVolumeSource.secretName "
         "VsphereVirtualDiskVolumeSource.storagePolicyName VsphereVirtualDiskVolumeSource.storagePolicyID",
-        "is handed to the cloud's CSI driver",
+        "is passed to the cloud's CSI driver",
         "the simulated driver has no options",
         plain=("ReadWrite", "Shared"),
     ),

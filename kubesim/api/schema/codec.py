@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from kubesim.api.quantity import parse_quantity
@@ -197,14 +197,35 @@ _SPECIAL: Mapping[str, Callable[[str], GoType]] = {
 def encode(type_name: str, value: JsonObject) -> JsonObject:
     """Encode an object like Go."""
     out: JsonObject = {}
-    for name, field in struct_fields(type_name).items():
+    for name, zero, drops_empty, encoder in _writers(type_name):
         item = value.get(name)
         if item is None:
-            if not _omitted(field):
-                out[name] = _zero(field.type)
-        elif not (field.omit_empty and _is_empty(field.type, item)):
-            out[name] = _encoded(field.type, item)
+            if zero is not None:
+                out[name] = zero()
+        elif item or not drops_empty:
+            out[name] = item if encoder is None else encoder(item)
     return out
+
+
+_Encoder = Callable[[Any], Json]
+# A field: its name, its value if it is absent (None: omitted), whether an empty value is omitted, and its encoder.
+_Writer = tuple[str, Callable[[], Json] | None, bool, _Encoder | None]
+
+
+@cache
+def _writers(type_name: str) -> tuple[_Writer, ...]:
+    return tuple(
+        (
+            name,
+            None if _omitted(field) else partial(_zero, field.type),
+            field.omit_empty and not field.type.pointer and field.type.kind not in _NEVER_EMPTY,
+            _encoder(field.type),
+        )
+        for name, field in struct_fields(type_name).items()
+    )
+
+
+_NEVER_EMPTY = ("struct", "Quantity", "IntOrString")
 
 
 def _is_time(type_: Type) -> bool:
@@ -218,7 +239,7 @@ def _omitted(field: Field) -> bool:
         return False
     if type_.pointer or field.name == "creationTimestamp":
         return True
-    return type_.kind not in ("struct", "Quantity", "IntOrString") and not _is_time(type_)
+    return type_.kind not in _NEVER_EMPTY and not _is_time(type_)
 
 
 def _zero(type_: Type) -> Json:
@@ -227,19 +248,17 @@ def _zero(type_: Type) -> Json:
     return encode(type_.struct, {}) if type_.kind == "struct" else _SCALAR_ZEROS.get(type_.kind, "")
 
 
-def _is_empty(type_: Type, value: Json) -> bool:
-    if type_.pointer or type_.kind in ("struct", "Quantity", "IntOrString"):
-        return False
-    return value in ("", 0, [], {}) and value is not None
+def _encoder(type_: Type) -> _Encoder | None:
+    """The encoder of a value; None if it is written as it is."""
+    if type_.kind == "struct":
+        return partial(encode, type_.struct)
+    if type_.kind not in ("list", "map"):
+        return None
+    encode_item = _encoder(type_.of) or _itself
+    if type_.kind == "list":
+        return lambda items: [encode_item(item) for item in items]
+    return lambda items: {key: encode_item(items[key]) for key in sorted(items)}
 
 
-def _encoded(type_: Type, value: Json) -> Json:
-    match type_.kind:
-        case "struct":
-            return encode(type_.struct, value)
-        case "list":
-            return [_encoded(type_.of, item) for item in value]
-        case "map":
-            return {key: _encoded(type_.of, value[key]) for key in sorted(value)}
-        case _:
-            return value
+def _itself(value: Json) -> Json:
+    return value

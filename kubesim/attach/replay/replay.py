@@ -98,7 +98,7 @@ def replay(
 
 
 def observed(recording: NodeRecording, late_by: int = 0, periods: KubeletPeriods = DEFAULT_PERIODS) -> list[Record]:
-    """The trace of the findings of a follower that stays to the end."""
+    """The trace of the findings of a follower that runs until the end."""
     visit = Visit(recording.begin + late_by, recording.end)
     records: list[Record] = run_virtual(_observe, recording, visit, periods)
     return records

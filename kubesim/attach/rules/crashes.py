@@ -185,7 +185,7 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
     if ended.reason == "StartError":
         return (f"correct command or image of {view.name}: the runtime cannot run it", again)
     if ended.exit_code == 137:
-        return ("find out what killed it: a liveness probe, memory, a person", logs, again)
+        return ("find out what killed it: a liveness probe, memory, a user", logs, again)
     return (logs, again)
 
 

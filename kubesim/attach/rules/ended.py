@@ -106,8 +106,8 @@ def _would_restart(seen: Observation) -> bool:
 def _stopped(seen: Observation) -> Cause:
     return Cause(
         code="StoppedByKubelet",
-        says="The kubelet ended the pod, and every container exited with 0. The status does not say why: an eviction, "
-        "a preemption or a shutdown of the node.",
+        says="The kubelet ended the pod, and every container exited with 0. The status does not contain the cause: an "
+        "eviction, a preemption or a shutdown of the node.",
         rule="With restartPolicy Always the kubelet restarts containers that exit with 0, so such a pod never "
         "completes by itself. When the kubelet ends it, the phase follows from the exit codes, and the reason is lost. "
         "Succeeded is final.",

@@ -103,7 +103,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
-        because = "the status does not say when the last pull failed; its Event does"
+        because = "the status does not contain the time of the last failed pull; its Event does"
     steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(

@@ -176,8 +176,8 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
     return Cause(
         code="Finishing",
         says=f"The pod's work is over: {'; '.join(ends) or 'no container will run'}{left}.",
-        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops what is left, waits for a relist to confirm "
-        "it, and only then writes the terminal phase.",
+        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops the remaining containers, waits for a relist "
+        "to confirm it, and only then writes the terminal phase.",
         ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
         steps=(
             NextStep(
@@ -313,7 +313,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         code="Running",
         says=_running_words(seen, detail) + mirror,
         rule=f"The kubelet syncs a pod without a trigger every {seen.periods.resync_words}. The next sync: "
-        f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
+        f"{'; '.join(next_actions(seen).why) or 'all containers match the spec'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),
         remedies=("only its programs, its node, or a change or deletion of the pod",),

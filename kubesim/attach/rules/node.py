@@ -45,8 +45,8 @@ def node_problem(seen: Observation) -> Cause | None:
         ref="pkg/controller/nodelifecycle",
         steps=(NextStep("acknowledged", "when the kubelet is back it continues where it was", certain=False),),
         remedies=(
-            "bring the node or its kubelet back",
-            "for a node that will not come back: delete the Node, or taint it node.kubernetes.io/out-of-service",
+            "repair the node or its kubelet",
+            "for a node that will not recover: delete the Node, or taint it node.kubernetes.io/out-of-service",
         ),
         facts=(Fact(f"node {name} status.conditions[Ready]", f"{ready.status} {ready.reason}".strip()),),
     )

@@ -230,7 +230,7 @@ def _cni_remedy(message: str) -> str:
         return "a CNI plugin binary is missing on the node (bin directory of the runtime)"
     if "name is reserved" in said or "already exists" in said:
         return "an earlier sandbox of this pod still holds the name: the runtime has to clean it up"
-    return "read the message: a CNI plugin or the runtime on the node failed; their logs say more"
+    return "read the message: a CNI plugin or the runtime on the node failed; see their logs"
 
 
 def _is_over(seen: Observation, said_at: int) -> bool:

@@ -294,7 +294,7 @@ def _removing(seen: Observation) -> Cause:
 def _mirror(seen: Observation) -> Cause:
     return Cause(
         code="MirrorPod",
-        says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
+        says="The pod mirrors a static pod of its node, and a client deletes the mirror: that stops nothing. The "
         "kubelet removes it and creates a new one while the file exists.",
         rule="Only the file or URL on the node controls a static pod. A mirror that is being deleted or "
         "differs from the file is deleted with grace 0 and created again by the next sync.",

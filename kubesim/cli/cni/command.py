@@ -18,7 +18,7 @@ namespace. Like cnitool, but it shows every execution of a plugin: environment, 
 
 OPERATIONS = {
     "add": "attach a namespace to a network",
-    "check": "check that everything is as `add` left it",
+    "check": "check that the result of `add` is unchanged",
     "del": "detach a namespace from a network",
     "gc": "remove the resources of attachments that are no longer valid",
     "status": "check whether the plugins of a network would accept an `add`",
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     install = _command(commands, "install", "install kubesim's bundled plugins into a directory")
     install.add_argument("directory", metavar="DIR", help="the directory in which a runtime looks for plugins")
     install.add_argument("plugins", nargs="*", metavar="PLUGIN", help="the plugins to install (default: all)")
-    _add_leaks(_command(commands, "leaks", "list what runs with --host-network-node left behind"))
+    _add_leaks(_command(commands, "leaks", "list the resources left by runs with --host-network-node"))
     _add_bench(_command(commands, "bench", "measure the overhead beyond executing the plugins"))
 
 
@@ -64,20 +64,23 @@ def _command(commands: Any, name: str, help: str) -> argparse.ArgumentParser:
 
 def _add_directory_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--conf-dir", metavar="DIR", help="network configurations (environment: KUBESIM_CNI_CONF_DIR; /etc/cni/net.d)"
+        "--conf-dir",
+        metavar="DIR",
+        help="the directory of network configurations (environment: KUBESIM_CNI_CONF_DIR; default: /etc/cni/net.d)",
     )
     parser.add_argument(
         "--bin-dir",
         action="append",
         metavar="DIR",
-        help="plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; /opt/cni/bin)",
+        help="a directory of plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; "
+        "default: /opt/cni/bin)",
     )
-    parser.add_argument("--cache-dir", metavar="DIR", help="libcni's cache (/var/lib/cni)")
+    parser.add_argument("--cache-dir", metavar="DIR", help="libcni's cache (default: /var/lib/cni)")
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--timeout", type=options.duration, metavar="DURATION", help="kill plugins after this time: 30s"
+        "--timeout", type=options.duration, metavar="DURATION", help="kill a plugin after this time (default: 30s)"
     )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text, or one JSON object")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only the result, not the executions")
@@ -90,7 +93,7 @@ def _add_operation(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument(
             "--container-id", metavar="ID", help="the container id; default: derived from the path as in cnitool"
         )
-        parser.add_argument("--ifname", default="eth0", help="the interface in the namespace (eth0)")
+        parser.add_argument("--ifname", default="eth0", help="the interface in the namespace (default: eth0)")
         parser.add_argument("--args", default="", metavar="K=V;K=V", help="the value of CNI_ARGS")
         parser.add_argument(
             "--capability-args", metavar="JSON", help='values for capabilities: {"portMappings": [...]}'
@@ -110,13 +113,15 @@ def _add_operation(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _add_leaks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clean", action="store_true", help="remove it; report what could not be removed, and why")
+    parser.add_argument("--clean", action="store_true", help="remove them; report what could not be removed, and why")
     parser.add_argument(
         "--state",
         metavar="DIR",
         help="the state directory of `kubesim run --host-network-node` (default: the XDG state directory)",
     )
-    parser.add_argument("--bin-dir", action="append", metavar="DIR", help="plugins (/usr/lib/cni, /opt/cni/bin)")
+    parser.add_argument(
+        "--bin-dir", action="append", metavar="DIR", help="a directory of plugins (default: /usr/lib/cni, /opt/cni/bin)"
+    )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="text, or one JSON object")
 
 
@@ -128,7 +133,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         "--pairs", type=options.whole_number, default=10, metavar="N", help="pairs of runs (default: 10)"
     )
     parser.add_argument("--parallel", default="1,8,32", metavar="N,N", help="pods at the same time (default: 1,8,32)")
-    parser.add_argument("--bin-dir", metavar="DIR", default="/usr/lib/cni", help="plugins (/usr/lib/cni)")
+    parser.add_argument(
+        "--bin-dir", metavar="DIR", default="/usr/lib/cni", help="the directory of plugins (default: /usr/lib/cni)"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:

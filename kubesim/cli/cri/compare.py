@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from kubesim.runtime.cri.record.calls_of_pods import Ask
 
 HELP = "compare two recordings of kubesim cri record, pod by pod"
-DESCRIPTION = """Compare what two kubelets asked their runtimes, in order, per pod. With one recording, list the calls.
-Exit code 1: there is a difference."""
+DESCRIPTION = """Compare the calls of two kubelets to their runtimes, in order and per pod. With one recording, list the
+calls. Exit code 1: there is a difference."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("left", metavar="A.jsonl", help="a recording")
     parser.add_argument("right", metavar="B.jsonl", nargs="?", help="another one; without it, the calls are listed")
     parser.add_argument("--pod", metavar="NAMESPACE/NAME", help="only this pod")
-    parser.add_argument("--requests", action="store_true", help="compare the whole messages, not only which calls came")
+    parser.add_argument("--requests", action="store_true", help="compare whole messages, not only the calls")
     parser.add_argument(
         "--all",
         dest="all_calls",

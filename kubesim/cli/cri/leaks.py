@@ -12,10 +12,10 @@ from kubesim.errors import UsageError
 if TYPE_CHECKING:
     from kubesim.runtime.cri.client.leaks.leftovers import LeftRun
 
-HELP = "list what killed runs with --runtime cri left behind"
-DESCRIPTION = """List what runs with --runtime cri left behind when they were killed: sandboxes with their containers in
-the runtime, and state directories with volumes and logs. Runs that still go on, and everything that other programs
-made, are not listed. The exit code is 1 if something is left."""
+HELP = "list the remains of killed runs with --runtime cri"
+DESCRIPTION = """List the remains of killed runs with --runtime cri: sandboxes with their containers in
+the runtime, and state directories with volumes and logs. Active runs, and resources of other programs, are not
+listed. The exit code is 1 if something is left."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

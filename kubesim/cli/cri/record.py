@@ -11,7 +11,7 @@ from kubesim.cli.flags import options
 from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
-HELP = "record what a kubelet asks its runtime"
+HELP = "record the calls of a kubelet to its runtime"
 DESCRIPTION = """Listen at a socket, pass every call to the runtime at another one byte for byte, and record it in a
 file of JSON lines. Credentials, values of environment variables and the output of commands are not recorded."""
 

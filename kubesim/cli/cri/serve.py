@@ -20,6 +20,7 @@ DESCRIPTION = """Serve the simulated runtime at a Unix socket as containerd does
 behaviours and faults; `kubesim cri inject` adds faults while it runs. Ctrl-C stops it."""
 DEFAULT_LISTEN = "unix:///tmp/kubesim-cri.sock"
 DEFAULT_ADDRESSES = "127.88.0.0/16"
+SERVED_RUNTIMES = ("simulated", "cni")
 _FIRST = 2
 # Parts of a scenario that need a kubelet or a cluster.
 _UNUSED = ("objects", "steps", "expect", "sources", "scheduler", "matrix")
@@ -115,6 +116,8 @@ def _scenario(args: argparse.Namespace) -> Scenario:
         if unused:
             warn(f"{args.scenario}: {', '.join(f'spec.{name}' for name in unused)}: not used by kubesim cri serve")
     scenario = scenario.with_runtime(*runtime_flags.chosen(args))
+    if scenario.spec.runtime not in SERVED_RUNTIMES:
+        raise UsageError(f"--runtime {scenario.spec.runtime}: cannot be served: use {' or '.join(SERVED_RUNTIMES)}")
     if scenario.spec.profile in ("v1.6", "v1.12"):
         raise UsageError(f"profile {scenario.spec.profile} has no CRI: use a newer one")
     return scenario

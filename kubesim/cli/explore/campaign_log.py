@@ -44,7 +44,7 @@ class CampaignLog:
             differing = [name for name in about if first["campaign"][name] != about[name]]
             episodes = list(map(Episode.from_json, others))
         except (KeyError, TypeError, ValueError):
-            raise UsageError(f"{self._path}: is no log of a campaign: choose another --output") from None
+            raise UsageError(f"{self._path}: is not the log of a campaign: choose another --output") from None
         if differing:
             raise UsageError(
                 f"{self.directory} has a campaign with other {' and '.join(differing)}: choose another --output"

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def run_campaign(args: argparse.Namespace) -> int:
+    from kubesim.cli.executor_flags import make_executor
     from kubesim.cli.explore.report import ProgressLine
     from kubesim.cli.explore.result_files import check_output
     from kubesim.cli.explore.search import check_installed
-    from kubesim.cli.flags.executor_flags import make_executor
     from kubesim.cli.run import terminated_as_interrupted
     from kubesim.explore.campaign.campaign import Campaign
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from kubesim.cli.executor_flags import add_executor, positive
 from kubesim.cli.flags import options
-from kubesim.cli.flags.executor_flags import add_executor, positive
 from kubesim.errors import UsageError
 
 HELP = "search for faults that break a scenario: at every point of its trace, alone and combined"
 DESCRIPTION = """Run a scenario once, then again and again with faults at the points of its trace: before and after each
 operation of the runtime, the network, images, volumes, the API server and the disk. First each fault alone, then pairs
-and random combinations. A finding is a violated invariant, an expectation that does not come true, a pod that never
+and random combinations. A finding is a violated invariant, a failed expectation, a pod that never
 recovers, a deadlock, or a crash of kubesim. Each one is reduced to the fewest faults and the smallest scenario, and
 written as a file that `kubesim run` reproduces. With --all, scenarios, versions and seeds are drawn, too. `kubesim
 explore merge DIR...` puts the results of shards together. Exit code: 0 nothing found, 1 something found, 130
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--invariants",
         type=_names,
         metavar="NAME,...",
-        help="check only these; convergence and expectations are names, too; an unknown name lists them all",
+        help="check only these, including convergence and expectations; an unknown name lists all",
     )
     options.add_profile(parser)
     options.add_feature_gates(parser)

@@ -41,7 +41,7 @@ def merged_result(found: ReadResults, places: Sequence[str]) -> ExploreResult:
     if not found.complete and not found.incomplete:
         raise UsageError(f"{where}: there are no results of kubesim explore")
     if found.other_lines:
-        warn(f"{where}: {found.other_lines} lines are no results; they were ignored")
+        warn(f"{where}: {found.other_lines} lines are not results; they were ignored")
     searches = {search for search, _ in (*found.complete, *found.incomplete)}
     if len(searches) > 1:
         raise UsageError(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from kubesim.cli.output.terminal import safe, say
 from kubesim.cli.progress.corpora import CLEAR
 from kubesim.errors import UsageError
+from kubesim.explore.decisions import DecisionCoverage, coverage_of
 
 if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress
@@ -95,8 +97,27 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
         yield f"   {finding.problem.text}"
         times = f"in {finding.count} run{'' if finding.count == 1 else 's'}"
         yield f"   {times}; kubesim run {path}"
+        yield from (f"   {line}" if line else "" for line in what_happened(path))
         yield ""
+    yield from coverage_table(coverage_of(result.rules))
     yield summary(result)
+
+
+def what_happened(path: Path) -> Iterator[str]:
+    """The explanation that was written beside a finding, without its title and the differences that follow."""
+    lines = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()[2:]
+    yield from takewhile(lambda line: not line.startswith("Consequences"), lines)
+
+
+def coverage_table(groups: Sequence[DecisionCoverage]) -> Iterator[str]:
+    """How many rules of each decision were reached, and which were not."""
+    yield "Decision rules reached:"
+    width = max(len(group.group) for group in groups)
+    for group in groups:
+        yield f"  {group.group:{width}}  {group.count - len(group.never):3} of {group.count}"
+    yield "Never reached:"
+    yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
+    yield ""
 
 
 def summary(result: ExploreResult) -> str:
@@ -125,5 +146,6 @@ def as_json(result: ExploreResult, files: Sequence[Path]) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "findings": findings,
         "rules": result.rules,
+        "neverReached": {group.group: list(group.never) for group in coverage_of(result.rules)},
         "growth": [list(each) for each in result.growth],
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubesim.cli.executor_flags import make_executor
 from kubesim.cli.explore.command import DEFAULT_BUDGET, EXIT_INTERRUPTED, budget
 from kubesim.cli.flags import options
-from kubesim.cli.flags.executor_flags import make_executor
+from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,9 +52,21 @@ def search_file(args: argparse.Namespace) -> int:
         print_lines(result)
     else:
         print_result(result, files, args.format)
-        if is_share and args.format == "text":
-            print(f"this was shard {args.shard.label}; when all are done: kubesim explore merge {directory}")
+        if args.format == "text":
+            for hint in _next_steps(result, directory):
+                say(hint)
     return exit_code(result)
+
+
+def _next_steps(result: ExploreResult, directory: Path) -> Iterator[str]:
+    """What to do next."""
+    index, count = result.settings.shard
+    if count > 1:
+        yield f"this was shard {index + 1}/{count}; when all are done: kubesim explore merge {directory}"
+    elif result.findings:
+        yield f"each file has an explanation beside it: {directory}/*.txt"
+    elif result.runs < result.singles:
+        yield f"{result.runs} of {result.singles} single faults were tried: --budget {result.singles} tries them all"
 
 
 def print_lines(result: ExploreResult) -> None:

@@ -59,16 +59,21 @@ def own_flags(args: argparse.Namespace) -> dict[str, list[str]]:
 
 def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
     """The Overlay of the kubelet flags, and the host paths that a scenario may use."""
-    from kubesim.scenario.load.host_access import CNI, CRI, PLUGIN_DIR, RUNTIME
     from kubesim.scenario.load.overlay import make_overlay
 
     base = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), own_flags(args), gates)
+    return replace(base, allow_host=args.allow_host, from_flags=allowed_fields(args), profile=options.profile(args))
+
+
+def allowed_fields(args: argparse.Namespace) -> frozenset[tuple[str, ...]]:
+    """The fields of a scenario that reach this machine, and that the user has given as flags."""
+    from kubesim.scenario.load.host_access import CNI, CRI, PLUGIN_DIR, RUNTIME
+
     runtime, networks, cri = runtime_flags.chosen(args)
     given: frozenset[tuple[str, ...]] = frozenset(CNI[name] for name in networks if name in CNI)
     if "dir" in networks.get("plugin", ()):
         given |= {PLUGIN_DIR}
-    given |= {CRI[name] for name in cri if name in CRI} | ({RUNTIME} if runtime else set())
-    return replace(base, allow_host=args.allow_host, from_flags=given, profile=options.profile(args))
+    return given | {CRI[name] for name in cri if name in CRI} | ({RUNTIME} if runtime else set())
 
 
 def _destination(flag: str) -> str:

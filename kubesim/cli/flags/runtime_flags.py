@@ -35,8 +35,8 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         type=_runtime,
         metavar="|".join(BUNDLED),
         help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root. cri: real "
-        "containers of a real runtime, in real time; needs root. Other distributions may bring more (environment: "
-        "KUBESIM_RUNTIME)",
+        "containers of a real runtime, in real time; needs root. Other packages can provide more runtimes "
+        "(environment: KUBESIM_RUNTIME)",
     )
     _add_cri(group)
     group.add_argument(

@@ -69,7 +69,7 @@ INPUTS: dict[str, Callable[[PodSyncStatuses], None]] = {
     "UpdatePod(kill)": _reported(UpdatePodOptions("kill", _pod())),
     "UpdatePod(kill), evicted": _reported(UpdatePodOptions("kill", _pod(), kill=KillPodOptions(evict=True))),
     "UpdatePod(kill) of an orphan in the runtime": _reported(UpdatePodOptions("kill", running_pod=_RUNNING)),
-    "SyncPod: the pod has come to its end": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
+    "SyncPod: the pod has ended": _ended("syncing", lambda pods: pods.complete_sync(_UID, 1)),
     "SyncTerminatingPod succeeded": _ended("terminating", lambda pods: pods.complete_terminating(_UID, 1)),
     "SyncTerminatedPod succeeded": _ended("terminated", lambda pods: pods.complete_terminated(_UID)),
     "housekeeping: no source lists it": _housekeeping,

@@ -85,7 +85,7 @@ def outcome_of(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 def write_attached_report(path: str, run: ReportedRun, header: RunHeader, lines: Sequence[str]) -> None:
     """Write the report of a run beside a real kubelet, with the comparison."""
-    title = f"kubelet {header.profile} beside the one of {', '.join(header.nodes)}"
+    title = f"kubelet {header.profile} next to that of {', '.join(header.nodes)}"
     outcome = [{"text": line, "failed": False} for line in lines[:4]]
     write(path, page(f"{title}: kubesim report", page_data(title, outcome, [run.data(run.elapsed())])))
 

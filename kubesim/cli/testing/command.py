@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import options, runtime_flags
-from kubesim.cli.flags.executor_flags import add_executor, make_executor
+from kubesim.cli.executor_flags import add_executor, make_executor
+from kubesim.cli.flags import kubelet_flags, options, runtime_flags
 from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
@@ -84,7 +84,8 @@ def _seeds(text: str) -> tuple[int, ...]:
 def execute(args: argparse.Namespace) -> int:
     from kubesim.testing.cases import collect
 
-    found = collect(args.paths, args.seeds or (), args.words, allow_host=args.allow_host)
+    settings = {"allow_host": args.allow_host, "from_flags": kubelet_flags.allowed_fields(args)}
+    found = collect(args.paths, args.seeds or (), args.words, **settings)
     if found.problems:
         return _refuse(args, found)
     if not found.cases:

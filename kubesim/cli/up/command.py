@@ -149,9 +149,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
     if args.nodes is not None:
         scenario = scenario.with_nodes(nodes)
     if scenario.spec.sources.apiserver is not None:
-        raise UsageError(
-            "spec.sources.apiserver cannot be combined with kubesim up, which has an API server of its own"
-        )
+        raise UsageError("spec.sources.apiserver cannot be combined with kubesim up, which has its own API server")
     scenario = scenario.with_runtime(*runtime_flags.chosen(args))
     if not scenario.spec.nodes:
         _check_without_nodes(scenario)

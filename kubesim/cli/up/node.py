@@ -21,7 +21,7 @@ MAX_NODES = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="default: as kubectl finds it")
+    parser.add_argument("--kubeconfig", default="", metavar="FILE", help="the kubeconfig; default: that of kubectl")
     parser.add_argument("--context", default="", metavar="NAME", help="default: the current context")
     parser.add_argument("--name", metavar="NAME", help="the node; with --count NAME-1, NAME-2 ...")
     parser.add_argument("--count", type=options.whole_number, metavar="N", help="how many nodes; default: 1")

@@ -1,7 +1,7 @@
-"""The side of the virtual loop that faces the wall clock: its speed, a pause, a hurry, and limits on real work.
+"""The virtual loop and the wall clock: speed, pause, fast-forward, and limits on real work.
 
 With a speed, the loop waits for the next timer as long as it takes on the wall clock, or for input. In a pause, virtual
-time stands still and input is served. In a hurry, time jumps from timer to timer up to a goal, as without a speed, but
+time stops and input is served. In a fast-forward, time jumps from timer to timer up to a goal, as without a speed, but
 the loop polls for input before each jump, and waits for requests to other programs (`exchanges`): their answers arrive
 at the instant of the request. Afterwards the speed applies again.
 """
@@ -39,7 +39,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
         self.happened = True  # anything happened since `activity_count` was last incremented
         self._micros = 0
         self._goal = 0
-        self._reached: Awaited[None] | None = None  # of a hurry
+        self._reached: Awaited[None] | None = None  # of a fast-forward
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self._limits_purge_size = PURGE_SIZE
         self._limit_orders = 0
@@ -72,12 +72,12 @@ class PacedLoop(asyncio.SelectorEventLoop):
             self.paused = False
             self.pace(self.speed)
 
-    async def hurry(self, duration: int) -> None:
-        """Advance by this many microseconds as fast as possible. A hurry that is cancelled stops where it is."""
-        assert self.speed, "a loop without a speed is always in a hurry"
-        assert self._reached is None, "one hurry at a time"
+    async def fast_forward(self, duration: int) -> None:
+        """Advance by this many microseconds as fast as possible. If cancelled, it stops where it is."""
+        assert self.speed, "a loop without a speed needs no fast-forward"
+        assert self._reached is None, "one fast-forward at a time"
         self._goal = self._micros + duration
-        self._reached = Awaited("the end of a hurry")
+        self._reached = Awaited("the end of a fast-forward")
         try:
             await self._reached
         finally:
@@ -103,7 +103,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
 
     def _poll_outside(self) -> None:
         if self._reached is not None and not self._is_time_stopped:
-            self._hurry_on()
+            self._continue_fast_forward()
             return
         if self.externals or self.speed:
             self._wait_outside()
@@ -112,7 +112,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
         if not self._ready and not self._is_time_stopped and not self._is_early():
             self._jump()
 
-    def _hurry_on(self) -> None:
+    def _continue_fast_forward(self) -> None:
         """Process input, or else jump to the next timer before the goal, or to the goal."""
         self._listen(0)
         self._expire_limits()

@@ -28,7 +28,7 @@ async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> 
     try:
         while not stream.over:
             await stream.watch.wait()
-            lines = b"".join([stream.encode(line) for line in stream.lines()])
+            lines = stream.encoded_lines()
             if lines:
                 yield lines
     finally:

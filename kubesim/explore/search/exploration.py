@@ -113,6 +113,7 @@ class Exploration:
             self._subject = self._result.subject = self._subject.not_checking("convergence")
             run = Run(self._subject, observed=True)
             [reference] = self._results([run])
+            self._raise_interrupt()
         self._result.reference = reference
         if self._settings.shard[0] == 0 and self._settings.sample is None and reference.trace_hash:
             self._to_repeat.append((run, reference.trace_hash))
@@ -204,7 +205,7 @@ class Exploration:
         finally:
             running.close()  # type: ignore[attr-defined]
         for task, result in zip(tasks, results, strict=True):
-            if isinstance(task, Run) and result is not None and is_repeated(result.trace_hash):
+            if isinstance(task, Run) and result is not None and is_repeated(task, result.trace_hash):
                 self._to_repeat.append((task, result.trace_hash))
         if len(self._to_repeat) >= REPEATED_AT_ONCE and self._interrupt is None:
             self._repeat()

@@ -67,7 +67,7 @@ CONTAINERS = (
         "hook_failed_event",
         {"v1.6": "", "v1.12": "{message}"},
         "The Events FailedPostStartHook and FailedPreStopHook have the whole message, with the output of the command; "
-        "in v1.6 none, by mistake. In v1.36 they say `PostStartHook failed` and `PreStopHook failed`.",
+        "in v1.6 none, by mistake. In v1.36 they contain `PostStartHook failed` and `PreStopHook failed`.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer, executePreStopHook, until v1.25; "
         "pkg/kubelet/lifecycle/handlers.go Run, corrected in v1.9",
         "versions/v1.12-hooks.yaml",

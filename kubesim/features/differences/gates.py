@@ -57,9 +57,8 @@ GATE_DIFFERENCES = (
     ),
     GateDifference(
         "H2CContainerProbe",
-        "A probe `httpGet` with `protocol: HTTP2` speaks HTTP/2 in clear text. Kubelets without this gate do "
-        "not have the "
-        "field, and speak HTTP/1.1.",
+        "A probe `httpGet` with `protocol: HTTP2` uses HTTP/2 in clear text. Kubelets without this gate do "
+        "not have the field, and use HTTP/1.1.",
         "versions/v1.37-http2-probe.yaml",
     ),
     GateDifference(

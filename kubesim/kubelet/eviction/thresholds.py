@@ -166,7 +166,7 @@ def with_container_fs(thresholds: tuple[Threshold, ...], *, dedicated_image_fs: 
 
 
 def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
-    """The first list, and those of the second with another key."""
+    """The first list, and those of the second whose key is not in the first."""
     known = {threshold.key for threshold in first}
     return (*first, *(threshold for threshold in second if threshold.key not in known))
 

@@ -14,7 +14,7 @@ CLONE = "kernel.unprivileged_userns_clone"
 APPARMOR = "kernel.apparmor_restrict_unprivileged_userns"
 SETTINGS: Final = (MOST, CLONE, APPARMOR)
 
-_OTHERWISE = "or use --runtime simulated, which needs nothing of the system"
+_OTHERWISE = "or use --runtime simulated, which has no requirements"
 
 
 def no_private_node(step: str, problem: str, settings: Mapping[str, str]) -> str:
@@ -25,11 +25,11 @@ def no_private_node(step: str, problem: str, settings: Mapping[str, str]) -> str
 
 def _remedy(step: str, problem: str, settings: Mapping[str, str]) -> str:
     if problem == os.strerror(errno.ENOSYS):
-        return "the kernel is too old: it takes Linux 5.12"
+        return "the kernel is too old: kubesim needs Linux 5.12 or later"
     if settings.get(MOST) == "0":
         return f"user namespaces are switched off: sysctl {MOST}=10000 as root allows them"
     if settings.get(CLONE) == "0":
-        return f"only root may make user namespaces here: sysctl {CLONE}=1 as root allows them"
+        return f"only root may create user namespaces here: sysctl {CLONE}=1 as root allows them"
     if settings.get(APPARMOR) == "1":
         return (
             f"AppArmor restricts user namespaces of programs without a profile: sysctl {APPARMOR}=0 as root, or a "

@@ -56,7 +56,7 @@ def leave_for_node() -> None:
         raise Forbidden("namespaces of a node", error) from error
 
 
-def furnish() -> None:
+def set_up_node() -> None:
     """Set up the first process of a node: its own /proc and /dev, everything else read-only, empty state directories,
     and a network with loopback. Afterwards no process in the node can undo it.
     """
@@ -74,7 +74,7 @@ def furnish() -> None:
         namespaces.mount("proc", "/proc", "proc")
         _protect_proc()
     except OSError as error:
-        raise Forbidden("a /proc of the node's own", error) from error
+        raise Forbidden("the node's own /proc", error) from error
     _lock_mounts()
     namespaces.set_up("lo")
 
@@ -86,7 +86,7 @@ def _lock_mounts() -> None:
         namespaces.map_root_to(0, 0)
         _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may ptrace the holder
     except OSError as error:
-        raise Forbidden("a user namespace of the node's own", error) from error
+        raise Forbidden("the node's own user namespace", error) from error
 
 
 def _mount_devices() -> None:

@@ -86,7 +86,7 @@ def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
         pid = os.fork()
         if pid == 0:
             private.die_with_parent()
-            private.furnish()
+            private.set_up_node()
             own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
             messages.send(say, {}, [own])
             os.close(own)

@@ -14,7 +14,7 @@ from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.runtime.simulated.cri.watcher import Killer
 from kubesim.scenario.invariants.seen import PodSeen, StoreSeen
-from kubesim.scenario.invariants.strict.observer import MakeObserver
+from kubesim.scenario.invariants.strict.observer import MakeRuleObserver
 from kubesim.values import value_object
 
 
@@ -37,4 +37,4 @@ class Invariant:
     # With the newest state before the event.
     stored: Callable[[StoreSeen, ApiObject | None, WatchEvent], str] | None = None
     at_end: Callable[[PodSeen, int], str] | None = None
-    observer: MakeObserver | None = None  # of the trace, made once for each run
+    observer: MakeRuleObserver | None = None  # of the trace, made once for each run

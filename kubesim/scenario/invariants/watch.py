@@ -46,7 +46,7 @@ class InvariantWatch:
         self._probed = [(each, each.probed) for each in invariants if each.probed is not None]
         self._at_end = [(each, each.at_end) for each in invariants if each.at_end is not None]
         self._nodes: dict[str, NodeFacts] = {}
-        scene = Scene(store, self._nodes)
+        scene = Scene(clock, store, self._nodes)
         self._observers = [(each, each.observer(scene)) for each in invariants if each.observer is not None]
         if invariants:
             store.watch_all(self._store_changed)

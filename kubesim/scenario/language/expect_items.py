@@ -76,7 +76,7 @@ class ObjectQuestion(ObjectTarget):
     message: TextOrPart | None = None  # of an Event or a container's state: `message: connection refused`
     reason: str = Field(default="", min_length=1)  # of a container's state: `{state: terminated, reason: OOMKilled}`
     count: BoundsOrNumber | None = None  # how often it happened, or for how many objects it is true: `count: 2`
-    # The value of `field`; 0, "" and false are also true of a field that is not set, null of nothing else: `equals: 3`
+    # The value of `field`; 0, "" and false also match a field that is not set, null matches only that: `equals: 3`
     equals: Any = None
     at_least: int | float | None = None  # for `field`, a number: `atLeast: 3`
     at_most: int | float | None = None  # for `field`, a number: `atMost: 5`
@@ -200,7 +200,7 @@ class Occasion(ObjectQuestion):
     @model_validator(mode="after")
     def _not_true_at_once(self) -> Occasion:
         if self.number is not None and not self.number.lowest:
-            raise PydanticCustomError("bounds", "0 is true before anything happens: give a number from 1 up")
+            raise PydanticCustomError("bounds", "0 is true before anything happens: give 1 or more")
         return self
 
 
@@ -243,13 +243,13 @@ class Expect(ObjectQuestion):
         if self.of is not None and self.within is None:
             raise PydanticCustomError("form", "of has no effect without within: within: 20s, of: create")
         if isinstance(self.of, Occasion) and self.asks(self) == self.of.asks(self):
-            raise PydanticCustomError("form", "of is the same question: it is true within any time")
+            raise PydanticCustomError("form", "of is the same question, so it would be true within any time")
         if self.always and self.exists and self.between is None:
-            raise PydanticCustomError("form", "what is there always exists: give between, or gone: true and never")
+            raise PydanticCustomError("form", "an existing object always exists: give between, or gone: true and never")
         if self.between is not None and self.between[0] >= self.between[1]:
             raise PydanticCustomError("form", "between ends before it begins")
         if self.always and self.asked in OCCURRENCES:
-            problem = "{name} happens at a moment, and is not always true: give count, or never"
+            problem = "{name} is an occurrence and cannot always be true: give count, or never"
             raise PydanticCustomError("form", problem, {"name": to_camel(self.asked)})
         for number in (self.restart_count, self.count) if self.never else ():
             if number is not None and not number.lowest:

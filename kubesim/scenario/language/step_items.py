@@ -61,7 +61,7 @@ class Scale(ObjectTarget):
     @model_validator(mode="after")
     def _can_be_scaled(self) -> Scale:
         if self.kind in RESOURCES and self.kind not in SCALABLE:
-            problem = "{kind} has no replicas: {scalable} have"
+            problem = "{kind} has no replicas; kinds with replicas are {scalable}"
             raise PydanticCustomError("scale", problem, {"kind": self.kind, "scalable": ", ".join(SCALABLE)})
         return self
 

@@ -179,7 +179,7 @@ def is_taint(value: dict[str, Any]) -> dict[str, Any]:
 def is_amount_or_percentage(value: str | int | float) -> str | int | float:
     if isinstance(value, str) and value.endswith("%"):
         if not re.fullmatch(r"\d+(\.\d+)?", value[:-1]) or float(value[:-1]) > 100:
-            raise PydanticCustomError("amount", "must be a part between 0% and 100%")
+            raise PydanticCustomError("amount", "must be a percentage between 0% and 100%")
         return value
     return is_amount(value)
 

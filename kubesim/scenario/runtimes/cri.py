@@ -67,23 +67,26 @@ class CriPlugin(RuntimePlugin):
     def node(self, setting: NodeSetting) -> NodeSupplies:
         from kubesim.runtime.cri.client.cgroups import SavedCgroups
         from kubesim.runtime.cri.client.files.volumes import RealVolumes
-        from kubesim.runtime.cri.client.host import NodeHost
+        from kubesim.runtime.cri.client.host import CriNodeHost
         from kubesim.runtime.cri.client.logs.following import LogFollower
         from kubesim.runtime.cri.client.logs.log_files import RealLogDirectory, RealLogFiles
         from kubesim.runtime.cri.client.runtime import CriRuntime
         from kubesim.runtime.cri.client.signals import send_signal
         from kubesim.runtime.network.host_network import HostNetwork
+        from kubesim.scenario.runtimes.cri_stats import CriStats
 
         assert self._identity is not None
         directory = self.state.node_directory(setting.name)
         volumes = RealVolumes(directory, self.state.shared)
         prefix = "" if self._identity.uses_systemd else f"{self.state.cgroup}/{setting.name}"
-        host = NodeHost(directory, self._machine, volumes.find, prefix)
+        host = CriNodeHost(directory, self._machine, volumes.find, prefix)
         runtime = CriRuntime(self._held, self.state.owner(setting.name), host, name=self._identity.name)
         if (output := setting.output) is not None:
             follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
             self._followers.append(follower)
             setting.tasks.start(f"{setting.name} logs", follower.run())
+        stats = CriStats(setting.clock, runtime, volumes)
+        setting.tasks.start(f"{setting.name} stats", stats.run())
         return NodeSupplies(
             runtime,
             network=HostNetwork(setting.clock),
@@ -91,6 +94,7 @@ class CriPlugin(RuntimePlugin):
             log_files=RealLogFiles(host.logs, lambda log: _reopen(runtime, log)),
             logs=RealLogDirectory(host.logs),
             cgroups=SavedCgroups(f"{directory}/cgroups.json"),
+            stats=stats,
             kill=partial(send_signal, self._held),
             log_file=runtime.log_file,
         )

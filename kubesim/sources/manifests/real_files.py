@@ -149,7 +149,7 @@ class RealFiles:
             if Mask.MOVE_SELF in event.mask:
                 break
         await asyncio.get_running_loop().create_future()  # a new directory at this path is a different one
-        raise AssertionError("nobody ends this but by cancelling")
+        raise AssertionError("this wait ends only by cancellation")
 
 
 def change_of(mask: Mask) -> Change | None:

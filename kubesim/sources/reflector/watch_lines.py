@@ -122,7 +122,7 @@ class WatchDecoder(Generic[T]):
             raise Undecodable(f"no {self._kind}: {error}") from None
         name = obj.metadata.name
         if obj.kind != self._kind or not name or not obj.metadata.resource_version:
-            raise Undecodable(f"no {self._kind}, but a {obj.kind or 'thing without a kind'} named {name!r}")
+            raise Undecodable(f"not a {self._kind}, but {obj.kind or 'an object without a kind'} {name!r}")
         return obj
 
 

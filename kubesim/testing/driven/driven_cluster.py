@@ -229,7 +229,7 @@ class DrivenCluster:
         """
         __tracebackhide__ = True
         if not self._snapshot:
-            raise UsageError("snapshot() needs the fixture of pytest, which knows the place of the test")
+            raise UsageError("snapshot() needs the pytest fixture, which knows the directory of the test")
         path = f"{self._snapshot}{f'.{name}' if name else ''}.timeline"
         timeline = self.trace.timeline()
         if self._update:
@@ -250,7 +250,7 @@ def _scenario(base: str, spec: dict[str, Any]) -> Scenario:
         return Scenario.model_validate({"metadata": {"name": "test"}, "spec": spec})
     scenario = parse_scenario(read_text(base, base), base)
     if scenario.spec.steps:
-        raise UsageError(f"{base}: has steps; name it *.scenario.yaml, and pytest runs it as a test of its own")
+        raise UsageError(f"{base}: has steps; name it *.scenario.yaml, and pytest runs it as a separate test")
     if not spec:
         return scenario
     own = Scenario.model_validate({"metadata": {"name": "test"}, "spec": spec}).spec

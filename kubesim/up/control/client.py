@@ -30,7 +30,7 @@ def control_clock(path: str, command: str, **arguments: Any) -> dict[str, Any]:
     except ValueError:
         raise UsageError(f"--control {path}: the cluster ended before it answered") from None
     if not isinstance(value, dict) or "error" in value:
-        raise UsageError(str(value["error"]) if isinstance(value, dict) else "the answer is no JSON object")
+        raise UsageError(str(value["error"]) if isinstance(value, dict) else "the answer is not a JSON object")
     return value
 
 

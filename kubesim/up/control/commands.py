@@ -101,7 +101,7 @@ class ClockControls:
             raise UsageError("advance: the clock of the cluster would pass the year 3000")
         if self._settle is not None:
             await self._settle()
-        await self._loop.hurry(duration)
+        await self._loop.fast_forward(duration)
         if self._settle is not None:
             await self._settle()
 

@@ -142,7 +142,7 @@ def _remove_dead(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode):
-        raise UsageError(f"--control {path}: there is a file that is no socket: name another path")
+        raise UsageError(f"--control {path}: there is a file that is not a socket: name another path")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:

@@ -86,7 +86,7 @@ class FaultService:
 
     async def _list(self, request: bytes, context: Any) -> bytes:
         lines = [
-            f"{state.number}: {state.fault.operation}: {state.operations} operations, happened {state.happened} times"
-            for state in self._interceptor.faults
+            f"{number}: {state.fault.operation}: {state.operations} operations, happened {state.happened} times\n"
+            for number, state in enumerate(self._interceptor.faults, 1)
         ]
-        return "".join(f"{line}\n" for line in lines).encode()
+        return "".join(lines).encode()

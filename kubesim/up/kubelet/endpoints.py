@@ -24,7 +24,7 @@ _BACKLOG = 128
 
 
 @value_object
-class Endpoint:
+class KubeletEndpoint:
     """The address of one kubelet, on which `listening` already listens."""
 
     address: str
@@ -33,10 +33,10 @@ class Endpoint:
 
 
 @contextlib.contextmanager
-def open_endpoints(listen: str, names: Sequence[str], *, allowed: bool) -> Iterator[dict[str, Endpoint]]:
+def open_endpoints(listen: str, names: Sequence[str], *, allowed: bool) -> Iterator[dict[str, KubeletEndpoint]]:
     """The endpoint of each node, closed at the end of the block. `listen` is empty (loopback), ADDRESS, ADDRESS:PORT or
     off. Raises UsageError."""
-    found: dict[str, Endpoint] = {}
+    found: dict[str, KubeletEndpoint] = {}
     if listen == OFF:
         yield found
         return
@@ -50,7 +50,7 @@ def open_endpoints(listen: str, names: Sequence[str], *, allowed: bool) -> Itera
         yield found
 
 
-def _own_addresses() -> Iterator[Endpoint]:
+def _own_addresses() -> Iterator[KubeletEndpoint]:
     for number in range(_FIRST, _LAST):
         address = str(IPv4Address(number))
         try:
@@ -60,7 +60,7 @@ def _own_addresses() -> Iterator[Endpoint]:
                 raise UsageError(f"--kubelet-listen: {address}:{PORT}: {os.strerror(error.errno or 0)}") from None
 
 
-def _one_address(listen: str, count: int, *, allowed: bool) -> Iterator[Endpoint]:
+def _one_address(listen: str, count: int, *, allowed: bool) -> Iterator[KubeletEndpoint]:
     host, port = _parsed(listen)
     check_address(host, allowed=allowed, flag="--kubelet-listen")
     if ip_address(host).is_unspecified:
@@ -84,7 +84,7 @@ def _parsed(listen: str) -> tuple[str, int]:
         raise UsageError(f"--kubelet-listen {listen}: give ADDRESS, ADDRESS:PORT or off") from None
 
 
-def _listening(address: str, port: int) -> Endpoint:
+def _listening(address: str, port: int) -> KubeletEndpoint:
     made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -94,4 +94,4 @@ def _listening(address: str, port: int) -> Endpoint:
     except (OSError, OverflowError):
         made.close()
         raise
-    return Endpoint(address, made.getsockname()[1], made)
+    return KubeletEndpoint(address, made.getsockname()[1], made)

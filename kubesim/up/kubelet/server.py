@@ -22,7 +22,7 @@ from kubesim.scenario.play.node.simulated_node import SimulatedNode
 from kubesim.up.commands import serve_attach, serve_exec
 from kubesim.up.forwarding import serve_port_forward
 from kubesim.up.kubelet.access import KubeletAccess, client_verifying
-from kubesim.up.kubelet.endpoints import Endpoint
+from kubesim.up.kubelet.endpoints import KubeletEndpoint
 from kubesim.up.kubelet.requests import KubeletRequest, attributes_of, parse_path, query_of
 from kubesim.up.kubelet.summary import summary
 from kubesim.up.logs import serve_log
@@ -48,7 +48,7 @@ class KubeletServer:
         self._sockets: asyncio.Server | None = None
         self._runner: web.ServerRunner | None = None
 
-    async def start(self, endpoint: Endpoint, tls: Callable[[], ssl.SSLContext], speed: float) -> None:
+    async def start(self, endpoint: KubeletEndpoint, tls: Callable[[], ssl.SSLContext], speed: float) -> None:
         server = web.Server(
             self._serve,
             handler_cancellation=True,

@@ -23,7 +23,7 @@ from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
-from kubesim.up.kubelet.endpoints import Endpoint
+from kubesim.up.kubelet.endpoints import KubeletEndpoint
 from kubesim.up.node.client import RemoteClient, new_body, request
 from kubesim.up.node.mirror import PodCopies
 
@@ -41,7 +41,7 @@ class RemoteNodes:
         clock: RealClock,
         tasks: TaskSet,
         report: Callable[[str], None],
-        endpoints: Mapping[str, Endpoint],
+        endpoints: Mapping[str, KubeletEndpoint],
     ) -> None:
         self.sources: dict[str, ApiServerSource] = {}  # of running kubelets, by node
         self.endpoints = endpoints
@@ -73,8 +73,7 @@ class RemoteNodes:
         copies = PodCopies(store, config.updates, own.start)
         chance = Randomness(clock.now()).stream("node", name)
         remote = ApiServerSource(self.clock, tasks, recorder, copies, self.transport, name, chance)
-        self.sources[name] = remote
-        return _Both(remote, own, lambda: self.sources.pop(name, None))
+        return _Both(name, remote, own, self.sources)
 
     def client(
         self, name: str, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection,
@@ -107,15 +106,17 @@ async def write_lease(transport: Transport, name: str, lease: ApiObject) -> None
 class _Both:
     """The remote source, then the source that reads the store, which starts after the first list."""
 
-    def __init__(self, remote: Source, own: Source, stopped: Callable[[], object]) -> None:
+    def __init__(self, name: str, remote: ApiServerSource, own: Source, running: dict[str, ApiServerSource]) -> None:
+        self._name = name
         self._remote = remote
         self._own = own
-        self._stopped = stopped
+        self._running = running
 
     def start(self) -> None:
+        self._running[self._name] = self._remote
         self._remote.start()
 
     def stop(self) -> None:
+        self._running.pop(self._name, None)
         self._remote.stop()
         self._own.stop()
-        self._stopped()

@@ -144,7 +144,7 @@ async def _known_nodes(transport: Transport, names: Sequence[str], settings: Nod
         example = real[0]["metadata"]["name"]
         raise UsageError(
             f"the cluster has {len(real)} nodes that are not simulated, such as {example}: pods of its users could "
-            "come to simulated nodes and would not run; add --allow-real-nodes if that is what you want"
+            "be bound to simulated nodes and would not run; add --allow-real-nodes if that is what you want"
         )
     return {each["metadata"]["name"] for each in items} & set(names)
 

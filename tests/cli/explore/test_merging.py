@@ -48,7 +48,7 @@ def test_the_shard_of_a_pod_is_in_its_environment(here: Path, monkeypatch: pytes
     (here / "all.jsonl").write_text("a line of another program\n" + "".join(reversed(logs)))
     assert explore("merge", "all.jsonl") == 1
     shown = capsys.readouterr()
-    assert shown.err == "kubesim: all.jsonl: 1 lines are no results; they were ignored\n"
+    assert shown.err == "kubesim: all.jsonl: 1 lines are not results; they were ignored\n"
     assert "kubesim run explore-two-inits/1-invariant-init-order.yaml" in shown.out
 
 

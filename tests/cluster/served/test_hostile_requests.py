@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kubesim.cluster.served.rest import handle
 from kubesim.cluster.wire import encoded
-from tests.support.cluster.hostile_requests import KNOWN_ERRORS, furnish, hostile_request
+from tests.support.cluster.hostile_requests import KNOWN_ERRORS, hostile_request, set_up_node
 from tests.support.cluster.rest import new_store
 from tests.support.soak import LONG, rounds
 
@@ -21,7 +21,7 @@ def test_every_request_is_answered() -> None:
         if number % 200 == 0:
             store = new_store()
         if number % 10 == 0:
-            furnish(store)
+            set_up_node(store)
         request = hostile_request(number)
         response = handle(store, request)
         where = f"request {number}: {request.method} {request.path}"

@@ -8,6 +8,7 @@ import pytest
 
 from kubesim.cluster.served.rest import Request, Response, handle
 from kubesim.cluster.store.store import Store
+from kubesim.cluster.wire import encoded
 from tests.support.cluster.rest import body_of, new_store, send
 
 MAPS = "/api/v1/namespaces/orc/configmaps"
@@ -62,6 +63,15 @@ def test_metadata_of_watched_objects_and_bookmarks(store: Store) -> None:
     assert {line["type"] for line in lines} == {"ADDED", "BOOKMARK"}
     assert {line["object"]["kind"] for line in lines} == {"PartialObjectMetadata"}
     assert all(set(line["object"]) == {"kind", "apiVersion", "metadata"} for line in lines)
+
+
+@pytest.mark.parametrize("accept", ["application/json", ITEM])
+def test_all_watches_get_the_same_bytes(store: Store, accept: str) -> None:
+    streams = [ask(store, MAPS + "?watch=1", accept).stream for _ in range(3)]
+    assert streams[0] is not None
+    expected = b"".join(map(encoded, streams[0].lines()))
+    assert expected.count(b"\n") == len(store.list("ConfigMap")) > 0
+    assert {stream and stream.encoded_lines() for stream in streams[1:]} == {expected}
 
 
 def test_a_watch_cannot_return_an_object_as_a_list(store: Store) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kubesim.linux.private_node.obstacles import APPARMOR, CLONE, MOST, no_private_node
 
-USER, PROC = "a user namespace", "a /proc of the node's own"
+USER, PROC = "a user namespace", "the node's own /proc"
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_the_remedy_is_named(step: str, settings: dict[str, str], words: str) ->
     text = no_private_node(step, "Operation not permitted", settings)
     assert text.startswith(f"no private node for real pod networks: {step}: Operation not permitted; ")
     assert words in text
-    assert text.endswith(", or use --runtime simulated, which needs nothing of the system")
+    assert text.endswith(", or use --runtime simulated, which has no requirements")
     assert "\n" not in text
 
 
 def test_an_old_kernel_is_named() -> None:
     text = no_private_node("mounts of a node", "Function not implemented", {MOST: "9"})
-    assert "the kernel is too old: it takes Linux 5.12, or use --runtime simulated" in text
+    assert "the kernel is too old: kubesim needs Linux 5.12 or later, or use --runtime simulated" in text

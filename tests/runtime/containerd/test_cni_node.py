@@ -253,7 +253,7 @@ def test_forbidden_user_namespaces_are_reported_with_the_remedy() -> None:
         assert err == (
             "kubesim: error: no private node for real pod networks: a user namespace: No space left on device; "
             "user namespaces are switched off: sysctl user.max_user_namespaces=10000 as root allows them, "
-            "or use --runtime simulated, which needs nothing of the system\n"
+            "or use --runtime simulated, which has no requirements\n"
         )
         assert "last phase Succeeded" in user.run("forbidden.py", "--runtime", "simulated")
 

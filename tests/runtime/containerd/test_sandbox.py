@@ -192,7 +192,7 @@ def test_a_step_that_cannot_be_reverted_leaves_an_unknown_sandbox(cannot: str) -
     )
 
 
-def test_a_start_that_leaves_resources_stops_the_reverting() -> None:
+def test_a_start_that_leaves_resources_ends_the_clean_up() -> None:
     world = World(left_behind="task", start_sandbox="oops")
     failed = world.run()
     assert failed is not None
@@ -275,7 +275,7 @@ def test_a_runtime_that_lost_its_memory_restores_nothing() -> None:
     assert world.service.sandboxes == {}
 
 
-def test_failures_that_stop_the_reverting() -> None:
+def test_failures_that_end_the_clean_up() -> None:
     assert not makes_dirty("tear down network", has_network=False)
     assert makes_dirty("tear down network", has_network=True)
     assert makes_dirty("delete task", has_network=False)

@@ -36,9 +36,9 @@ def test_valid_items(text: str, kind: str, item: dict[str, object]) -> None:
         ("", "give a step such as kill"),
         ("kill", "give a step such as kill"),
         ("kill: {pod: web", "kill: {pod: web: "),
-        ("at: 3s, kill: {pod: web}", "at: what is injected takes effect at the present moment"),
-        ("when: {pod: web, condition: Ready}, stop: kubelet", "when: what is injected"),
-        ("operation: CreateContainer, error: x, begin: 3s", "begin: what is injected"),
+        ("at: 3s, kill: {pod: web}", "at: an injected item takes effect now"),
+        ("when: {pod: web, condition: Ready}, stop: kubelet", "when: an injected item"),
+        ("operation: CreateContainer, error: x, begin: 3s", "begin: an injected item"),
     ],
 )
 def test_invalid_items(text: str, problem: str) -> None:

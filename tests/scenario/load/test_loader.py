@@ -204,7 +204,7 @@ BAD_SPECS = {
         "6: spec.faults[0]: torn is for operations of the disk: disk.WriteStaticPod"
     ),
     "  faults: [{operation: PullImage, results: [crash]}]\n": (
-        "6: spec.faults[0]: results has crash: say which component, such as crash: kubelet"
+        "6: spec.faults[0]: results has crash: name the component, such as crash: kubelet"
     ),
     "  faults: [{operation: cni.GC, error: a}]\n": (
         "6: spec.faults[0].operation: cni.GC needs runtime: cni; a simulated network has ADD and DEL only"

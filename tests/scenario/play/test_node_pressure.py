@@ -131,7 +131,10 @@ def test_a_separate_disk_for_images() -> None:
     [
         ({"steps": [{"at": "1s", "pressure": {}}]}, "give at least one signal"),
         ({"steps": [{"at": "1s", "pressure": {"memory.available": "much"}}]}, "quantities must match"),
-        ({"steps": [{"at": "1s", "pressure": {"nodefs.available": "200%"}}]}, "must be a part between 0% and 100%"),
+        (
+            {"steps": [{"at": "1s", "pressure": {"nodefs.available": "200%"}}]},
+            "must be a percentage between 0% and 100%",
+        ),
         ({"steps": [{"at": "1s", "pressure": {"memory": "1Gi"}}]}, "did you mean memory.available?"),
         ({"steps": [{"at": "1s", "pressure": {"node": "n", "memory.available": 1}}]}, "there is no node n"),
         ({"kubeletConfiguration": {"evictionHard": {"ram": "1Gi"}}}, "unsupported eviction signal ram"),

@@ -339,7 +339,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _statuses(_counted),
         _status(lambda status: _main(status).update(restartCount=0)),
     ),
-    "a condition that the containers deny": (
+    "a condition that contradicts the containers": (
         "where the containers mean",
         RUNNING,
         _statuses(_settled),
@@ -357,7 +357,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _statuses(_not_started),
         _status(lambda status: _main(status).update(ready=True)),
     ),
-    "a reason that the exit code denies": (
+    "a reason that contradicts the exit code": (
         "is reported as",
         ("crash-fast", "crash-slow", "retry-ok", "job-bad"),
         _statuses(_ended),

@@ -347,7 +347,7 @@ def _spoil(chance: random.Random, value: Any) -> None:
         value.append(_value(chance, 2))
 
 
-def furnish(store: Store) -> None:
+def set_up_node(store: Store) -> None:
     """Restore objects that earlier requests deleted."""
     for path, body in _FURNITURE:
         text = json.dumps(body)

@@ -29,6 +29,8 @@ REAL_RUNTIMES = {
     "cri/missing-image": FIRST_STEPS["missing-image"],
     "cri/pre-stop": Mutation(f"{KUBERUNTIME}.act.container_kill:ContainerKiller._execute_pre_stop_hook", _no_hook),
     "cri/probes": FIRST_STEPS["probes"],
+    # Resources of running containers stay.
+    "cri/resize": Mutation(f"{KUBERUNTIME}.decide.actions:compute_pod_resize_action", returns("unchanged")),
     # A sidecar that has ended keeps its pod pending.
     "cri/sidecar": Mutation(f"{KUBELET}.status.generate.phase:_count_sidecar", _unknown),
     "cri/static-pod": Mutation(f"{KUBELET}.loop.mirror:MirrorClient.reconcile", returns_later(False)),

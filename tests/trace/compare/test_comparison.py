@@ -157,7 +157,7 @@ def test_the_lifecycle_of_a_pod_in_a_few_facts() -> None:
     assert life.events == {"Killing": 1}
 
 
-def test_only_differing_pods_are_changed_and_sums_are_of_all() -> None:
+def test_sums_include_all_pods_and_only_differing_ones_are_changed() -> None:
     first = numbered(status(1, "Running", 0, pod="d/a"), status(1, "Running", 0, pod="d/b"))
     second = numbered(
         status(1, "Running", 0, pod="d/a"), status(1, "Running", 2, pod="d/b"), event(2, "Killing", pod="d/b")

@@ -96,7 +96,7 @@ class ReplicasController(Controller):
         claimed = self.client.claim(self._pods, owner, wanted.selector, only=is_pod_active)
         pods = [pod for pod in claimed if isinstance(pod, Pod)]
         terminating = sum(
-            wanted.selector.matches(pod.metadata.labels) and is_pod_terminating(pod)
+            is_pod_terminating(pod) and wanted.selector.matches(pod.metadata.labels)
             for pod in self._pods.of(owner)
             if isinstance(pod, Pod)
         )

@@ -19,7 +19,7 @@ from kubesim.api.workloads.apps import (
     ReplicationControllerStatus,
 )
 from kubesim.api.workloads.templates import PodTemplateSpec
-from kubesim.cluster.controllers.pods import is_pod_available, ready_since
+from kubesim.cluster.controllers.pods import is_pod_available, is_pod_ready
 from kubesim.values import value_object
 
 REPLICA_FAILURE = "ReplicaFailure"
@@ -40,11 +40,12 @@ class ReplicaCounts:
 def count_replicas(pods: Sequence[Pod], template: PodTemplateSpec, min_ready_seconds: int, now: int) -> ReplicaCounts:
     """Count the active pods."""
     labels = template.metadata.labels.items()
+    ready = [pod for pod in pods if is_pod_ready(pod)]
     return ReplicaCounts(
         replicas=len(pods),
         fully_labeled_replicas=sum(labels <= pod.metadata.labels.items() for pod in pods),
-        ready_replicas=sum(ready_since(pod) is not None for pod in pods),
-        available_replicas=sum(is_pod_available(pod, min_ready_seconds, now) for pod in pods),
+        ready_replicas=len(ready),
+        available_replicas=sum(is_pod_available(pod, min_ready_seconds, now) for pod in ready),
     )
 
 

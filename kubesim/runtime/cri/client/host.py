@@ -36,7 +36,7 @@ _EXITED = pb.ContainerState.Value("CONTAINER_EXITED")
 FindVolume = Callable[[str, str, str], str]
 
 
-class NodeHost:
+class CriNodeHost:
     """`directory` is the node's own below the state directory. `cgroup_prefix` is a cgroup below which all of its pods
     are; empty: at the root."""
 
@@ -63,6 +63,10 @@ class NodeHost:
 
     def make_log_directory(self, config: SandboxConfig, container: str = "") -> None:
         os.makedirs(posixpath.join(self.log_directory(config.log_directory), container), mode=0o755, exist_ok=True)
+
+    def container_logs(self, uid: str, container: str) -> list[str]:
+        """The directories with logs of the container."""
+        return [f"{self.logs}/{name}/{container}" for name in os.listdir(self.logs) if name.endswith(f"_{uid}")]
 
     # -- mounts -----------------------------------------------------------------------------------------------------
 

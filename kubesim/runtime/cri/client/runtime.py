@@ -18,7 +18,7 @@ from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.cri.client import answers
 from kubesim.runtime.cri.client.errors import command_timed_out, is_gone, not_found
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.messages.containers import container_config_message
 from kubesim.runtime.cri.client.messages.resources import cgroup_message, update_message
@@ -54,7 +54,7 @@ class CriRuntime:
         self,
         calls: Calls,
         owner: Owner,
-        host: NodeHost,
+        host: CriNodeHost,
         *,
         name: str = RUNTIME_NAME,
         request_timeout: int = REQUEST_TIMEOUT,
@@ -277,6 +277,19 @@ class CriRuntime:
             return event.container_id in self._sandbox_of or event.container_id in self._sandboxes
         labels = event.sandbox.labels
         return all(labels.get(name) == value for name, value in self.owner.labels.items())
+
+    # -- stats ------------------------------------------------------------------------------------------------------
+
+    async def container_stats(self) -> list[pb.ContainerStats]:
+        request = pb.ListContainerStatsRequest()
+        request.filter.label_selector.update(self.owner.labels)
+        return list((await self._call("ListContainerStats", request)).stats)
+
+    async def image_directory(self) -> str:
+        """Where the runtime has its images; empty if it does not say."""
+        answer = await self._call("ImageFsInfo", pb.ImageFsInfoRequest())
+        found = [each.fs_id.mountpoint for each in answer.image_filesystems]
+        return found[0] if found else ""
 
     # -- images -----------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ the lock: whether the run still goes on.
 
     STATE/lock      locked by the run
     STATE/cri-id    the id
-    STATE/kept      the run was told to leave its containers
+    STATE/kept      present if the run left its containers (--keep)
     STATE/nodes     volumes and logs of each node
     STATE/shared    volumes that all nodes share
 """

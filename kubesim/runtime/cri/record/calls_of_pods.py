@@ -72,6 +72,14 @@ class _Names:
         found = [known for known in self.containers if known.startswith(identifier)]
         return self.containers[found[0]] if len(found) == 1 else ("", identifier[:12])
 
+    def named(self, key: str, value: Any) -> str:
+        """What an id in a field of a request means; empty if the field has none, or an unknown one."""
+        if key in ("container_id", "target_id") and (found := self.container(value))[0]:
+            return f"<container {found[1]}>"
+        if key == "pod_sandbox_id" and (pod := self.pod(value)):
+            return f"<sandbox of {pod}>"
+        return ""
+
     def pod(self, sandbox_id: str) -> str:
         found = [known for known in self.pods if known.startswith(sandbox_id)]
         return self.pods[found[0]] if len(found) == 1 else ""
@@ -133,16 +141,14 @@ def _normal(value: Any, names: _Names, uid: str) -> Any:
     """With names in place of ids, and without what differs from run to run."""
     if isinstance(value, dict):
         return {
-            key: _normal(each, names, uid) for key, each in sorted(value.items()) if key not in _VOLATILE_ANNOTATIONS
+            key: names.named(key, each) or _normal(each, names, uid)
+            for key, each in sorted(value.items())
+            if key not in _VOLATILE_ANNOTATIONS
         }
     if isinstance(value, list):
         return [_normal(each, names, uid) for each in value]
     if not isinstance(value, str):
         return value
-    if value in names.pods:
-        return f"<sandbox of {names.pods[value]}>"
-    if value in names.containers:
-        return f"<container {names.containers[value][1]}>"
     return value.replace(uid, _UID) if uid else value
 
 

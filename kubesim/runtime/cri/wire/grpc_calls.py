@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from kubesim.clock.clock import external
 from kubesim.runtime.cri.wire.endpoint import SCHEME
@@ -100,6 +101,16 @@ class GrpcCalls:
         self._callables.clear()
 
 
+def _parsed(method: Method, request: bytes) -> Any:
+    """Raises CriError, as Go's gRPC does."""
+    try:
+        return method.request.FromString(request)
+    except DecodeError:
+        raise CriError(
+            "Internal", "grpc: error unmarshalling request: proto: cannot parse invalid wire-format data"
+        ) from None
+
+
 class GrpcServer:
     """Serves `Calls` at a socket; `more` are handlers of other services."""
 
@@ -115,15 +126,15 @@ class GrpcServer:
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
 
     def _handler(self, method: Method) -> Any:
-        async def unary(request: Any, context: Any) -> Any:
+        async def unary(request: bytes, context: Any) -> Any:
             try:
-                return await self._calls.call(method.name, request)
+                return await self._calls.call(method.name, _parsed(method, request))
             except CriError as error:
                 await context.abort(_STATUS[_NUMBERS[error.code]], error.text)
 
-        async def streaming(request: Any, context: Any) -> AsyncIterator[Any]:
+        async def streaming(request: bytes, context: Any) -> AsyncIterator[Any]:
             try:
-                async for answer in self._calls.stream(method.name, request):
+                async for answer in self._calls.stream(method.name, _parsed(method, request)):
                     yield answer
             except CriError as error:
                 await context.abort(_STATUS[_NUMBERS[error.code]], error.text)
@@ -131,7 +142,6 @@ class GrpcServer:
         make = grpc.unary_stream_rpc_method_handler if method.streaming else grpc.unary_unary_rpc_method_handler
         return make(
             streaming if method.streaming else unary,
-            request_deserializer=method.request.FromString,
             response_serializer=method.response.SerializeToString,
         )
 

@@ -1,6 +1,6 @@
 """Containers get exactly their grace period.
 
-1. KILL comes no sooner than the timeout of StopContainer.
+1. KILL is sent no sooner than the timeout of StopContainer.
 2. A sandbox or a container record is removed only after StopContainer of its containers (killPodWithSyncResult).
 3. The timeout is at most the longest grace period that applies: of the pod, of a deletion, of a probe; 2 s at least.
 4. No container of a deleted pod is killed before the shortest requested grace period is over.

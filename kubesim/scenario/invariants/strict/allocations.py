@@ -1,7 +1,7 @@
 """A container has no more resources than its kubelet has allocated.
 
-The kubelet allocates what it has admitted to the node (status.containerStatuses.allocatedResources). While a resize
-is in progress, a container may still have more.
+The kubelet allocates what it has admitted to the node (status.containerStatuses.allocatedResources). While a resize is
+in progress, a container may still have more.
 
 Kubelets before v1.31 violate it: a container whose resize was refused gets the refused resources when it restarts
 (kubernetes/kubernetes#126033).
@@ -12,12 +12,12 @@ from __future__ import annotations
 from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.api.quantity import quantity
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer
+from kubesim.scenario.invariants.strict.observer import RuleObserver
 
 IN_PROGRESS = "PodResizeInProgress"
 
 
-class Allocations(Observer):
+class Allocations(RuleObserver):
     """Needs no memory: a status has both."""
 
     def reported(self, old: Pod | None, new: Pod) -> str:

@@ -1,6 +1,6 @@
 """A component that repeats an Event waits longer each time.
 
-What fails again is retried with a back-off, and so its Events become rare: the same Event of an object is emitted at
+A failed operation is retried with a back-off, so its Events become rare: the same Event of an object is emitted at
 most eleven times in two minutes.
 
 Exception: Unhealthy follows the period of the probe.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from kubesim.api.timestamps import MINUTE
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Scene
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene
 from kubesim.trace.records import EventRecorded, Record
 
 MOST = 11
@@ -22,7 +22,7 @@ PERIOD = 2 * MINUTE
 _PERIODIC = ("Unhealthy",)
 
 
-class EventRate(Observer):
+class EventRate(RuleObserver):
     """Remembers when each Event was emitted lately."""
 
     def __init__(self, scene: Scene) -> None:

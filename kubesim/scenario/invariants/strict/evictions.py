@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from kubesim.runtime.kuberuntime.decide.termination import MINIMUM_GRACE_PERIOD_S
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Scene
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene
 from kubesim.trace.records import CriCall, EventRecorded, Record
 
 
-class Evictions(Observer):
+class Evictions(RuleObserver):
     """Remembers the pods that are evicted."""
 
     def __init__(self, scene: Scene) -> None:

@@ -1,10 +1,11 @@
-"""`Observer`: the base of a strict invariant, which remembers what it needs of the records of one run."""
+"""`RuleObserver`: the base of a strict invariant, which remembers what it needs of the records of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from kubesim.api.pod import Container, Pod
+from kubesim.clock import LoopClock
 from kubesim.cluster.store.store import Store
 from kubesim.scenario.invariants.seen import NodeFacts
 from kubesim.trace.records import Note, Record
@@ -15,8 +16,9 @@ Place = tuple[str, str]  # a pod as `namespace/name`, and a container
 
 @part
 class Scene:
-    """What an observer may read: the objects at the API server, and the nodes by name."""
+    """What an observer may read: the time, the objects at the API server, and the nodes by name."""
 
+    clock: LoopClock
     store: Store
     nodes: Mapping[str, NodeFacts]
 
@@ -29,7 +31,7 @@ class Scene:
         return None if pod is None else pod.spec.find_container(place[1])
 
 
-class Observer:
+class RuleObserver:
     """Each method returns the violation in words, or ""."""
 
     def __init__(self, scene: Scene) -> None:
@@ -44,7 +46,7 @@ class Observer:
         return ""
 
 
-MakeObserver = Callable[[Scene], Observer]
+MakeRuleObserver = Callable[[Scene], RuleObserver]
 
 
 def place_of(record: Record) -> Place:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.pod_conditions import READY, is_condition_true
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Place, Scene, place_of
+from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, place_of
 from kubesim.trace.records import CriCall, CriReturn, Record
 
 Command = tuple[str, ...]
 
 
-class PostStart(Observer):
+class PostStart(RuleObserver):
     """Remembers which commands have completed in each container since its last start."""
 
     def __init__(self, scene: Scene) -> None:

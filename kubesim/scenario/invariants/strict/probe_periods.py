@@ -13,14 +13,14 @@ from kubesim.api.pod import Probe
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Place, Scene, ends_kubelet, place_of
+from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, ends_kubelet, place_of
 from kubesim.trace.records import CriCall, CriReturn, Fault, Record
 
 MISSED = 3  # periods
 PAUSE = 10 * MINUTE
 
 
-class ProbePeriods(Observer):
+class ProbePeriods(RuleObserver):
     """Remembers when the probe of each container last returned."""
 
     def __init__(self, scene: Scene) -> None:

@@ -13,14 +13,14 @@ from kubesim.api.images import apply_default_image_tag
 from kubesim.api.timestamps import MINUTE
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Observer, Scene, ends_kubelet, place_of
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene, ends_kubelet, place_of
 from kubesim.trace.records import CriCall, CriReturn, Record
 
 MOST = 5
 PERIOD = 5 * MINUTE
 
 
-class PullBackOff(Observer):
+class PullBackOff(RuleObserver):
     """Remembers the pulls of each image for a pod, since a container of the pod was last created from it."""
 
     def __init__(self, scene: Scene) -> None:

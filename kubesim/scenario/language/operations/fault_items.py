@@ -75,11 +75,11 @@ class FaultItem(Located):
         if self.results and self.times is not None:
             raise PydanticCustomError("fault", "give times or results, not both")
         if self.results and not {*self.results} - {"ok"}:
-            raise PydanticCustomError("fault", "results has nothing but ok: nothing goes wrong")
+            raise PydanticCustomError("fault", "results has only ok: no operation fails")
         if "crash" in self.results and self.crash is None:
-            raise PydanticCustomError("fault", "results has crash: say which component, such as crash: kubelet")
+            raise PydanticCustomError("fault", "results has crash: name the component, such as crash: kubelet")
         if self.latency is not None and (self.latency.value == 0 or self.kinds == ["hang"]):
-            why = "what hangs never returns" if self.hang else "0s is no delay"
+            why = "a hanging call never returns" if self.hang else "0s is no delay"
             raise PydanticCustomError("fault", "latency has no effect: {why}", {"why": why})
         if "late" in self.results and self.latency is None:
             raise PydanticCustomError("fault", "results has late: give the latency")

@@ -37,7 +37,7 @@ class AddedItem:
         name: Literal["steps", "faults"] = "faults" if "operation" in item else "steps"
         for field in _OF_A_MOMENT[name]:
             if field in item:
-                raise UsageError(f"{field}: what is injected takes effect at the present moment; leave it out")
+                raise UsageError(f"{field}: an injected item takes effect now; remove the field")
         return AddedItem(name, {_OF_A_MOMENT[name][0]: f"{t + 1}us", **item})
 
 

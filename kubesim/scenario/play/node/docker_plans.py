@@ -52,7 +52,7 @@ def docker_cni_settings(cni: CniItem, order: str, state: str) -> CniItem:
         raise UsageError("--host-network-node is not for profiles v1.6 and v1.12: they run in a private node only")
     item = cni.plugin or NetworkPluginItem()
     if item.name in ("", "kubenet"):
-        lacking = "docker's own bridge" if not item.name else "ebtables, traffic shaping and host ports of its own"
+        lacking = "docker's own bridge" if not item.name else "kubenet's ebtables, traffic shaping and host ports"
         named = f"--network-plugin {item.name}" if item.name else 'an empty --network-plugin ("")'
         raise UsageError(f"{named} needs {lacking}, which runtime cni does not have: use --runtime simulated")
     dirs = cni.bin_dirs

@@ -237,7 +237,7 @@ class NodeSteps(ApiSteps):
     async def flush(self, flush: Flush) -> None:
         node = self._running_node(flush.node)
         if not node.has_private_network:
-            raise StepFailed(f"node {node.name} has no private network of its own: flush needs runtime: cni")
+            raise StepFailed(f"node {node.name} has no private network: flush needs runtime: cni")
         self._note_of_node(node, f"the {flush.what} of its network are flushed")
         try:
             await node.run_on_machine(_FLUSH[flush.what])

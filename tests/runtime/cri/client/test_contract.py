@@ -10,7 +10,7 @@ import pytest
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.clock.wall import wall_now
 from kubesim.runtime.cri.client.cgroups import remove_group
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.machine import read_machine
 from kubesim.runtime.cri.client.runtime import CriRuntime
@@ -37,7 +37,7 @@ class TestContainerd(RuntimeContract):
 
     def play(self, check: Check) -> None:
         owner = Owner(self.directory.name, str(self.directory), "node-1")
-        host = NodeHost(str(self.directory), read_machine(), lambda uid, name, path: "", f"{self.group}/node-1")
+        host = CriNodeHost(str(self.directory), read_machine(), lambda uid, name, path: "", f"{self.group}/node-1")
 
         async def main() -> None:
             clock = LoopClock(wall_now())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.clock import run_virtual
-from kubesim.runtime.cri.client.host import NodeHost
+from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.machine import MachineFacts
 from kubesim.runtime.cri.client.runtime import CriRuntime
@@ -26,7 +26,7 @@ class TestServed(RuntimeContract):
 
     def play(self, check: Check) -> None:
         owner = Owner("contract", self.directory, "node-1")
-        host = NodeHost(self.directory, MachineFacts(memory=1 << 30), lambda uid, name, path: "")
+        host = CriNodeHost(self.directory, MachineFacts(memory=1 << 30), lambda uid, name, path: "")
 
         async def main() -> None:
             async with served(SPEC) as client:

@@ -144,9 +144,7 @@ def test_steps_on_a_node_that_is_off_fail(step: dict[str, Any]) -> None:
 
 def test_flush_needs_real_networks() -> None:
     story = Played({"at": "1s", "flush": "routes"})
-    assert failures(story) == [
-        "step at 1s: flush: node node-1 has no private network of its own: flush needs runtime: cni"
-    ]
+    assert failures(story) == ["step at 1s: flush: node node-1 has no private network: flush needs runtime: cni"]
 
 
 def test_steps_of_the_same_run_give_the_same_trace() -> None:

@@ -80,6 +80,12 @@ class RealVolumes:
             return None
         return read_text(full)
 
+    def own_directories(self, uid: str) -> Iterator[tuple[str, str]]:
+        """Name and path of each volume whose files count as the pod's: on disk, below the pod's directory."""
+        for name, placed in self._named(uid).items():
+            if not placed.directory.in_memory and placed.path.startswith(f"{self._pods_directory}/{uid}/"):
+                yield name, placed.path
+
     def of_pod(self, uid: str) -> dict[str, VolumeDirectory]:
         return {name: placed.directory for name, placed in self._named(uid).items()}
 

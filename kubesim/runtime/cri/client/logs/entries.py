@@ -20,7 +20,7 @@ _PARTIAL = b"P"
 
 
 @value_object
-class LogEntry:
+class CriLogEntry:
     """`time` is RFC 3339 with nanoseconds; `text` ends with a newline unless the line goes on."""
 
     time: str
@@ -28,14 +28,14 @@ class LogEntry:
     text: bytes
 
 
-def parse_log(content: bytes) -> Iterator[LogEntry]:
+def parse_log(content: bytes) -> Iterator[CriLogEntry]:
     """Lines that are not in the format are left out, as an unfinished last one is."""
     for line in content.split(b"\n")[:-1]:
         parts = line.split(b" ", 3)
         if len(parts) == 4 and parts[1] in (b"stdout", b"stderr"):
             is_partial = _PARTIAL in parts[2].split(b":")
             text = parts[3] if is_partial else parts[3] + b"\n"
-            yield LogEntry(parts[0].decode(errors="replace"), parts[1].decode(), text)
+            yield CriLogEntry(parts[0].decode(errors="replace"), parts[1].decode(), text)
 
 
 def last_output(path: str) -> str:

@@ -9,7 +9,7 @@ from typing import IO
 from kubesim.api.timestamps import MILLISECOND, parse_time
 from kubesim.clock import LoopClock
 from kubesim.runtime.cri.client.files.real_files import is_within
-from kubesim.runtime.cri.client.logs.entries import LogEntry, parse_log
+from kubesim.runtime.cri.client.logs.entries import CriLogEntry, parse_log
 from kubesim.shell.kernel.streams import LogLine, StreamName
 from kubesim.values import mutable
 
@@ -36,7 +36,7 @@ class _Followed:
         return self.parts
 
 
-def joined_lines(entries: Iterator[LogEntry], parts: dict[str, bytes]) -> Iterator[LogLine]:
+def joined_lines(entries: Iterator[CriLogEntry], parts: dict[str, bytes]) -> Iterator[LogLine]:
     """Whole lines; `parts` holds the beginning of a line of each stream from one call to the next."""
     for entry in entries:
         text = parts.pop(entry.stream, b"") + entry.text

@@ -29,7 +29,7 @@ def add_executor(parser: argparse._ActionsContainer) -> None:
         "--shard",
         type=shard,
         metavar="I/N",
-        help="do only share I of N, from 1/N to N/N; auto and auto/N read I from the environment of CI or of a Job",
+        help="run only share I of N, from 1/N to N/N; auto and auto/N read I from the environment of CI or of a Job",
     )
 
 
