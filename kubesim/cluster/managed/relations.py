@@ -22,6 +22,7 @@ DaemonSetStatus: conditions type
 DeploymentStatus: conditions type
 Endpoint: addresses
 EphemeralContainer: env name | ports containerPort protocol | volumeDevices devicePath | volumeMounts mountPath
+HorizontalPodAutoscalerStatus: conditions type
 NamespaceStatus: conditions type
 NodeSpec: podCIDRs
 NodeStatus: addresses type | conditions type
@@ -45,7 +46,7 @@ UncountedTerminatedPods: failed | succeeded
 """
 ATOMIC_TYPES = frozenset((
     "ConfigMapKeySelector", "EndpointPort", "FileKeySelector", "LabelSelector", "LocalObjectReference", "NodeSelector",
-    "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ResourceFieldSelector",
+    "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ResourceFieldSelector", "RoleRef",
     "ScopeSelector", "SecretKeySelector", "SecretReference", "TopologySelectorTerm", "TypedLocalObjectReference",
 ))  # fmt: skip
 ATOMIC_MAPS = frozenset((

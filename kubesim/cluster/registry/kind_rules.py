@@ -16,6 +16,8 @@ from kubesim.api.schema.codec import DecodeError
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_labels, validate_object_meta
+from kubesim.api.validation.options import DEFAULT_OPTIONS
+from kubesim.api.validation.scheduling import validate_tolerations
 from kubesim.cluster.events.validation import validate_event, validate_event_update
 from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_kubernetes_meta_update
 from kubesim.cluster.store.kinds import Resource
@@ -209,6 +211,7 @@ def _validate_runtime_class(errors: Errors, runtime_class: JsonObject) -> None:
         errors.all_invalid("handler", handler, formats.dns1123_label(handler))
     scheduling = runtime_class.get("scheduling") or {}
     validate_labels(errors, scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector")
+    validate_tolerations(errors, scheduling.get("tolerations") or [], "scheduling.tolerations", DEFAULT_OPTIONS)
 
 
 _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {

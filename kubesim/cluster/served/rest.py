@@ -23,7 +23,7 @@ from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_pat
 from kubesim.cluster.problems import bad_request, rejected, status_of, unknown_format, unsupported_media_type
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.bodies.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from kubesim.cluster.registry.bodies.reading import read_body
+from kubesim.cluster.registry.bodies.reading import read_body, wrong_kind
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources.binding import bind
@@ -295,8 +295,14 @@ def _patched_scale(call: _Call, scale: JsonObject) -> JsonObject:
 
 
 def _read_as(kind: str, call: _Call, type_name: str = "") -> JsonObject:
+    sent = parse(call.body, kind)
+    named, version = sent.get("kind") or kind, sent.get("apiVersion") or "v1"
+    if named != kind:
+        wrong = wrong_kind(Resource(kind, ""), named, version)
+        short = version.rpartition("/")[2]
+        raise bad_request(f'{named} in version "{short}" cannot be handled as a {kind}: {wrong}')
     try:
-        body: JsonObject = decode(type_name or kind, parse(call.body, kind))
+        body: JsonObject = decode(type_name or kind, sent)
         return body
     except DecodeError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None

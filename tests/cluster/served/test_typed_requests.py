@@ -8,7 +8,7 @@ from kubesim.cluster.store.api_groups import resources_by_path, verbs_of
 from kubesim.cluster.wire import encoded
 from tests.support.cluster.hostile_requests import KNOWN_ERRORS
 from tests.support.cluster.rest import new_store
-from tests.support.cluster.typed_requests import furnish_with_valid_objects, typed_request
+from tests.support.cluster.typed_requests import create_valid_objects, typed_request
 from tests.support.soak import LONG, rounds
 
 REQUESTS = 8_000
@@ -22,7 +22,7 @@ def test_no_value_of_a_field_is_an_error_of_the_server() -> None:
         if number % 200 == 0:
             store = new_store()
         if number % 100 == 0:
-            furnish_with_valid_objects(store)
+            create_valid_objects(store)
         request = typed_request(number)
         response = handle(store, request)
         where = f"request {number}: {request.method} {request.path}"

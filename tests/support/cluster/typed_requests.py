@@ -67,7 +67,7 @@ def valid_objects() -> list[dict[str, Any]]:
     return found
 
 
-def furnish_with_valid_objects(store: Store) -> None:
+def create_valid_objects(store: Store) -> None:
     """Create an object of each kind that is missing, for later requests to change."""
     for manifest in valid_objects():
         body = {"metadata": {"name": "m"}, **manifest}

@@ -87,6 +87,23 @@ def test_owners_and_finalizers_are_checked_in_updates() -> None:
     assert "name is neither a standard finalizer name nor is it fully qualified" in message
 
 
+def test_the_body_of_a_subresource_has_its_kind() -> None:
+    store = new_store()
+    spec = {"selector": LABELS, "template": TEMPLATE}
+    assert send(store, "POST", DEPLOYMENTS, {"metadata": {"name": "m"}, "spec": spec}).status == 201
+    refused = send(store, "PUT", f"{DEPLOYMENTS}/m/scale", {"kind": "Foo", "metadata": {"name": "m"}})
+    assert refused.status == 400
+    assert body_of(refused)["message"].startswith('Foo in version "v1" cannot be handled as a Scale: no kind "Foo"')
+
+
+def test_the_scheduling_of_a_runtime_class_is_checked() -> None:
+    scheduling = {"nodeSelector": {"a b": "c"}, "tolerations": [{"effect": "Foo", "operator": "Exists"}]}
+    body = {"metadata": {"name": "m"}, "handler": "h", "scheduling": scheduling}
+    answer = body_of(send(new_store(), "POST", "/apis/node.k8s.io/v1/runtimeclasses", body))
+    fields = [cause["field"] for cause in answer["details"]["causes"]]
+    assert fields == ["scheduling.nodeSelector", "scheduling.tolerations[0].effect"]
+
+
 def test_kinds_that_can_only_be_created_or_read() -> None:
     reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     assert send(new_store(), "GET", reviews).status == 405

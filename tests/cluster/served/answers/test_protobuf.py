@@ -15,7 +15,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.golang.json import dumps
 from tests.support.cluster.protobuf import CONFIG_MAP, PRIORITY_CLASS
 from tests.support.cluster.rest import body_of, new_store, send
-from tests.support.cluster.typed_requests import collection, furnish_with_valid_objects, valid_objects
+from tests.support.cluster.typed_requests import collection, create_valid_objects, valid_objects
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 PODS = "/api/v1/namespaces/orc/pods"
@@ -43,7 +43,7 @@ def test_objects_are_encoded_as_a_real_client_encodes_them(recorded: str) -> Non
 
 def test_each_kind_survives_encoding() -> None:
     store = new_store()
-    furnish_with_valid_objects(store)
+    create_valid_objects(store)
     for manifest in valid_objects():
         resource = resource_of(manifest["kind"])
         answer = ask(store, f"{collection(resource)}/m")
@@ -54,7 +54,7 @@ def test_each_kind_survives_encoding() -> None:
 
 def test_lists_and_errors_are_encoded() -> None:
     store = new_store()
-    furnish_with_valid_objects(store)
+    create_valid_objects(store)
     listed = ask(store, PODS)
     assert listed.raw.startswith(b"k8s\0")
     assert b"PodList" in listed.raw
@@ -77,7 +77,7 @@ def test_a_client_that_also_accepts_json_gets_json() -> None:
 
 def test_watch_events_are_frames() -> None:
     store = new_store()
-    furnish_with_valid_objects(store)
+    create_valid_objects(store)
     stream = ask(store, f"{PODS}?watch=1").stream
     assert stream is not None
     assert stream.content_type == f"{PROTOBUF};stream=watch"
