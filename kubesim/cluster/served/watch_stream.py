@@ -17,7 +17,7 @@ from kubesim.cluster.wire import encoded, shown_as
 from kubesim.errors import ApiError
 
 T = TypeVar("T")
-_SHARED = 256  # encoded objects; with 100 watches, sharing makes an event 3.5 times as cheap
+_SHARED = 256  # encoded objects; 100 watches of a small object get 1.7 times as many events per second
 
 
 class WatchStream:
