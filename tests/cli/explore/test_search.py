@@ -44,7 +44,7 @@ def test_a_finding_is_printed_with_the_command_that_reproduces_it(here: Path, ca
 def test_nothing_found_exits_with_0_and_writes_nothing(here: Path, capsys: Output) -> None:
     write_harmless(here)
     assert explore("harmless.yaml", "--budget", "10", "--jobs", "1", *REBOOTS) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    *_, first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("nothing found; 10 runs in ")
     assert re.fullmatch(r"10 of (\d+) single faults were tried: --budget \1 tries them all", second)
     assert [path.name for path in here.iterdir()] == ["harmless.yaml"]
@@ -77,7 +77,7 @@ def test_exit_zero_is_for_pipelines_that_judge_later(here: Path) -> None:
 def test_another_version_has_other_bugs(here: Path, capsys: Output) -> None:
     write_two_inits(here)
     assert explore("two-inits.yaml", "--budget", "40", "--jobs", "1", "--profile", "v1.37", *REBOOTS) == 0
-    assert capsys.readouterr().out.startswith("nothing found")
+    assert "\nnothing found; 40 runs in " in capsys.readouterr().out
 
 
 def test_a_time_ends_a_search(here: Path, capsys: Output) -> None:
