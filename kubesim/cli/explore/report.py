@@ -100,12 +100,12 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
         yield f"   {times}; kubesim run {path}"
         yield from (f"   {line}" if line else "" for line in what_happened(path))
         yield ""
-    yield from coverage_table(coverage_of(result.rules))
     yield summary(result)
+    yield from coverage_table(coverage_of(result.rules))
 
 
 def what_happened(path: Path) -> Iterator[str]:
-    """The explanation that was written beside a finding, without its title and the differences that follow."""
+    """The stored explanation of a finding, without its title and the differences."""
     lines = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()[2:]
     yield from takewhile(lambda line: not line.startswith("Consequences"), lines)
 
@@ -118,7 +118,6 @@ def coverage_table(groups: Sequence[DecisionCoverage]) -> Iterator[str]:
         yield f"  {group.group:{width}}  {group.count - len(group.never):3} of {group.count}"
     yield "Never reached:"
     yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
-    yield ""
 
 
 def summary(result: ExploreResult) -> str:
