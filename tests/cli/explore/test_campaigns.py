@@ -82,7 +82,7 @@ def test_another_campaign_needs_another_directory(here: Path, capsys: Output) ->
     assert capsys.readouterr().err == "kubesim: error: kept has a campaign with other seed: choose another --output\n"
     (here / "kept" / "campaign.jsonl").write_text("nonsense\n")
     assert explore("--all", "all", *FLAGS) == 2
-    assert capsys.readouterr().err.endswith("is no log of a campaign: choose another --output\n")
+    assert capsys.readouterr().err.endswith("is not the log of a campaign: choose another --output\n")
 
 
 def test_scenarios_that_cannot_be_explored_are_named(here: Path, capsys: Output) -> None:
