@@ -43,10 +43,18 @@ BANNED = {
     r"no such corpus here": "is not a corpus",
     r"of today": "current",
     r"whoever": "any client, the caller that",
+    r"somebody|everybody": "a user, a client, every learner",
+    r"stays? behind": "remains",
+    r"(run|line|loop|time|clock|test|program|nothing) (that )?(still )?goes on": "continues",
+    r"stands? still": "stops",
+    r"in a hurry": "as fast as possible",
+    r"in one breath": "in the same chunk",
+    r"of so many": "of this many",
+    r"re-?tells?|re-?told": "is adapted from",
 }
 PATTERN = re.compile(rf"\b(?:{'|'.join(BANNED)})(?!\w)", re.IGNORECASE)
 # Words of names: `test_a_mistake_is_told`, `_was_heard`.
-BANNED_IN_NAMES = {"told", "anew", "meanwhile", "whoever", "affair", "rouse", "surroundings"}
+BANNED_IN_NAMES = {"somebody", "hurry", "told", "anew", "meanwhile", "whoever", "affair", "rouse", "surroundings"}
 NAME = re.compile(r"^ *(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 SUFFIXES = (".py", ".md", ".yaml", ".toml", "Makefile")
 EXCEPT = ("CHANGELOG.md", "tests/test_words.py")  # history; this list

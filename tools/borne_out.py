@@ -5,8 +5,8 @@ watcher, with the Events so far. The explanation is compared with the next diffe
 
 * as said: it is a step that the statement announces as certain, within its window if it has one;
 * as possible: it is one of the steps that the statement names as possible; or, where the statement says that nothing is
-  due unless somebody acts, somebody acted;
-* overtaken: somebody from outside (a deletion, a patch, the scheduler) came before the step;
+  due unless a client acts, a client acted;
+* overtaken: an action from outside (a deletion, a patch, the scheduler) preceded the step;
 * wrong: everything else.
 """
 

@@ -96,5 +96,5 @@ LEFT_OUT: Final = (
 
 def rows() -> list[str]:
     """The lines of the table."""
-    lines = ["| left out | why, and what there is instead |", "|---|---|"]
+    lines = ["| left out | reason, and the replacement |", "|---|---|"]
     return lines + [f"| {each.what} | {each.here} |" for each in LEFT_OUT]

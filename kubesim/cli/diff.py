@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 HELP = "compare what two versions of the kubelet, two seeds or two saved traces do: the first difference, and its rule"
 DESCRIPTION = """Run the same scenarios or manifests twice, with two profiles, two seeds or two sets of feature gates.
 Or compare two files: saved traces (kubesim run -o jsonl), saved runs (kubesim run --save) or scenarios. The
-output shows the first difference with its causes on both sides, the rule or gate that makes it, and what follows from
-it for each pod. Exit code: 0 no difference, 1 a difference."""
+output shows the first difference with its causes on both sides, the rule or gate that causes it, and the consequences
+for each pod. Exit code: 0 no difference, 1 a difference."""
 
 FORMATS = ("text", "json")
 SAVED = (".jsonl", ".jsonl.gz")

@@ -267,7 +267,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        return "somebody"
+        return "unknown"
 
 
 # -- teaching ---------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ class LoopClock:
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Guard an exchange with the real world: TimeoutError after this many wall-clock seconds.
 
-        Virtual time stands still during an exchange. If the loop is paced, the exchange takes its real time, or none
+        Virtual time stops during an exchange. If the loop is paced, the exchange takes its real time, or none
         with `hold` or during a fast-forward.
         """
         virtual = self.virtual

@@ -70,7 +70,7 @@ def cancelled_by_interrupts(task: asyncio.Task[Any]) -> Iterator[None]:
 
 
 def _is_ours() -> bool:
-    """Whether we may handle SIGINT: only the main thread receives signals, and a handler of somebody else stays
+    """Whether we may handle SIGINT: only the main thread receives signals, and a handler of other code stays
     installed.
     """
     if threading.current_thread() is not threading.main_thread():

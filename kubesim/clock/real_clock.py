@@ -1,7 +1,7 @@
 """The wall clock, for what is at the other end of a connection: a client of a paced loop does not know its speed.
 
 Timeouts of connections, keep-alives, watches and polls of streams take real time, whether the loop's own time is fast,
-stands still or jumps.
+stops or jumps.
 """
 
 from __future__ import annotations

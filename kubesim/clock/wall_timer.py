@@ -1,6 +1,6 @@
 """A wall-clock timer, for limits on real work: a hung process has no virtual duration.
 
-An ordinary event loop uses an ordinary timer. A virtual loop, whose time stands still while it awaits something real,
+An ordinary event loop uses an ordinary timer. A virtual loop, whose time stops while it awaits something real,
 checks the wall clock.
 """
 

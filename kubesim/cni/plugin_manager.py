@@ -177,7 +177,7 @@ class PluginManager:
 
 
 class _PodLock:
-    """The lock of a pod; it exists while somebody holds or awaits it."""
+    """The lock of a pod; it exists while a task holds or awaits it."""
 
     def __init__(self, locks: dict[str, tuple[asyncio.Lock, int]], key: str) -> None:
         self._locks, self._key = locks, key

@@ -1,8 +1,8 @@
-"""`Executor`: runs tasks that are pure functions, and yields their results as they come.
+"""`Executor`: runs tasks that are pure functions, and yields their results as they arrive.
 
-A task is a value object that can be pickled and called without arguments. It carries all that its result depends on, so
-it can run in any process, on any machine, and more than once. Implementations differ in where the tasks run, never in
-the results.
+A task is a value object that can be pickled and called without arguments. It contains everything that its
+result depends on, so it can run in any process, on any machine, and more than once. Implementations differ in where the
+tasks run, never in the results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ATTEMPTS: Final = 2  # how often a task may lose its worker before it is `Lost`
 
 
 class PureTask(Protocol[T_co]):
-    """A picklable call without arguments. It must not raise for what its input causes: that is part of its result."""
+    """A picklable call without arguments. It must not raise errors caused by its input: they are part of its result."""
 
     def __call__(self) -> T_co: ...
 

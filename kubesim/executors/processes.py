@@ -106,7 +106,7 @@ def _give_work(workers: list[TaskWorker], waiting: list[int], tasks: Sequence[Pu
 
 
 def _answering(workers: list[TaskWorker], limit_s: float | None) -> list[TaskWorker]:
-    """Those of the busy ones that have answered, have died or take too long."""
+    """The busy workers that have answered, have died or take too long."""
     busy = [worker for worker in workers if worker.task is not None]
     left = None
     if limit_s is not None:

@@ -68,7 +68,7 @@ class RayCluster:
                 self._ray.cancel(reference, force=True)
 
     def _result_of(self, reference: Any) -> Any:
-        """The result of a task that has ended; `Lost` if its worker or its node has not survived it."""
+        """The result of a task that has ended; `Lost` if its worker or its node has died."""
         from ray import exceptions
 
         try:
@@ -88,7 +88,7 @@ def call(task: PureTask[T]) -> T:
 
 
 def version() -> str:
-    """In a worker: what must be the same everywhere for the same results."""
+    """Run in a worker: the versions that must be equal for equal results."""
     return f"kubesim {__version__} on Python {sys.version_info.major}.{sys.version_info.minor}"
 
 

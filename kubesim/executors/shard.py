@@ -9,7 +9,7 @@ from kubesim.values import value_object
 
 T = TypeVar("T")
 MOST: Final = 100_000
-# Where a machine reads which share is its own: the variables of index and count, and the first index. Kubernetes sets
+# Where a machine reads the number of its share: the variables of index and count, and the first index. Kubernetes sets
 # only the index, in the pods of an Indexed Job.
 VARIABLES: Final = (
     ("JOB_COMPLETION_INDEX", "", 0),

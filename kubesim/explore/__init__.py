@@ -1,1 +1,1 @@
-"""Explore: runs a scenario with faults at the points of its trace, and looks for what no fault may cause."""
+"""Explore: runs a scenario with faults at the points of its trace, and searches for violations of rules."""

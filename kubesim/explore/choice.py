@@ -32,7 +32,7 @@ EFFECTS: Final[dict[str, dict[str, Any]]] = {
 DRAWS: Final = ("low", "high")  # effects on a draw, which is the operation `draw` of its stream
 DRAW: Final = "draw"
 CRASHES: Final = ("reboot", "crash-kubelet", "crash-runtime", "crash-apiserver", "disconnect", "restart")
-FIRST: Final = ("reboot", "crash-kubelet", "crash-runtime", "lost")  # those that break most
+FIRST: Final = ("reboot", "crash-kubelet", "crash-runtime", "lost")  # the most destructive effects
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "crash": ("crash-kubelet", "crash-runtime", "crash-apiserver"),
     "draws": DRAWS,

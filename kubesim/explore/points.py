@@ -1,6 +1,6 @@
 """The points of a run at which a fault can be placed or a draw chosen, and the choices there. Pure.
 
-A point is the begin or the end of an operation. A fault of the whole node is placed once at each instant: before an
+A point is the start or the end of an operation. A fault of the whole node is placed once at each instant: before an
 operation and after the one before it at the same instant are the same. Reads of the runtime (lists and statuses) change
 nothing and are frequent, so only those count with which the PLEG noticed something.
 """
@@ -23,7 +23,7 @@ _SYNCHRONOUS = ("disk.", "volume.")
 
 @value_object
 class Point:
-    """The begin or the end of the `nth` operation of its kind on a subject. `t` is microseconds since the start."""
+    """The start or the end of the `nth` operation of its kind on a subject. `t` is microseconds since the start."""
 
     t: int
     operation: str
@@ -121,7 +121,7 @@ def _instants(points: Sequence[Point]) -> Iterator[Point]:
 
 
 def _spread(choices: list[Choice]) -> list[Choice]:
-    """The same choices, so ordered that those at the begin of the list are spread evenly: bit-reversed positions."""
+    """The same choices in an order in which the first ones are spread evenly: bit-reversed positions."""
     bits = max(len(choices) - 1, 1).bit_length()
     order = sorted(range(len(choices)), key=lambda n: int(f"{n:0{bits}b}"[::-1], 2))
     return [choices[n] for n in order]

@@ -1,4 +1,4 @@
-"""The parts that a scenario may do without, and the scenario without one of them, as text. Pure."""
+"""The removable parts of a scenario, and the scenario without one of them, as text. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_POD = ("containers", "initContainers", "ephemeralContainers")
 
 
 def removable(subject: ExploreSubject) -> list[Path]:
-    """The parts that a scenario may do without, large ones first."""
+    """The removable parts of a scenario, large ones first."""
     documents = subject.documents()
     spec = documents[0].get("spec") or {}
     paths: list[Path] = [(number,) for number in range(len(documents) - 1, 0, -1)] if len(documents) > 2 else []

@@ -28,7 +28,7 @@ OBSERVED = tuple(f"{group}.*" for group in OPERATIONS)
 
 @value_object
 class Problem:
-    """What no fault may cause. Problems with the same rule and key count as one."""
+    """Problems that no fault may cause. Problems with the same rule and key count as one."""
 
     rule: str  # `invariant init-order`, `no convergence`, `deadlock`, `TypeError in compute_pod_actions`
     text: str  # in words, with the moment
@@ -44,7 +44,7 @@ class Problem:
 
 @value_object
 class RunOutcome:
-    """What came of a run. `points` only if they were requested."""
+    """The outcome of a run. `points` only if they were requested."""
 
     trace_hash: str
     duration: int = 0

@@ -25,7 +25,7 @@ def file_name(finding: Finding, number: int) -> str:
 
 
 def file_text(finding: Finding, name: str) -> str:
-    """The scenario with a comment that says what is wrong, and how to reproduce it."""
+    """The scenario with a comment about the problem and how to reproduce it."""
     subject, documents = finding.run.subject, finding.run.subject.documents()
     scenario, *manifests = documents
     spec = _spec(finding, scenario.get("spec") or {})
@@ -68,7 +68,7 @@ def _spec(finding: Finding, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expected(finding: Finding, spec: Mapping[str, Any]) -> list[Any]:
-    """The expectations that runs with faults are judged by, as they were judged."""
+    """The expectations as they were evaluated in runs with faults."""
     if finding.problem.rule != "expectation":
         return []
     expects = finding.run.subject.scenario().spec.expect

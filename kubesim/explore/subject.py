@@ -69,7 +69,7 @@ class ExploreSubject:
             raise UsageError(f"{self.source}: the file has a matrix, but explore runs one cell: remove spec.matrix")
 
     def must_converge(self) -> bool:
-        """Whether the file says so; others need not, if their pods never become ready even without faults."""
+        """Whether the file requires it; without faults, pods of other files may never become ready."""
         return self.scenario().spec.converges_within is not None
 
     def not_checking(self, name: str) -> ExploreSubject:

@@ -42,7 +42,7 @@ class ServedProcess:
         return str(self._clock("advance", duration=duration)["now"])
 
     def pause(self) -> None:
-        """Let time stand still until `resume`; `advance` still works."""
+        """Stop time until `resume`; `advance` still works."""
         self._clock("pause")
 
     def resume(self) -> None:

@@ -198,7 +198,7 @@ def test_an_exchange_outside_is_limited_on_the_wall_clock(speed: float) -> None:
             await writer.wait_closed()
         return clock.elapsed()
 
-    assert (play(scene) == 0) == (speed == 0), "only a paced run goes on in the meantime"
+    assert (play(scene) == 0) == (speed == 0), "only a paced run continues in the meantime"
 
 
 def test_a_cancelled_exchange_did_not_time_out() -> None:

@@ -62,7 +62,7 @@ def test_an_agent_with_static_and_other_pods() -> None:
 
     found = run_virtual(main)
     assert found["healthy"] == (200, "ok")
-    assert found["short"] == (200, "ok"), "a loop that stands still counts after five minutes"
+    assert found["short"] == (200, "ok"), "a blocked loop counts after five minutes"
     assert found["broken"] == (
         500,
         "[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n",

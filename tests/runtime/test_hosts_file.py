@@ -1,4 +1,4 @@
-"""The hosts file of a pod. Re-tells pkg/kubelet/kubelet_pods_test.go TestNodeHostsFileContent and
+"""The hosts file of a pod. Adapted from pkg/kubelet/kubelet_pods_test.go TestNodeHostsFileContent and
 TestManagedHostsFileContent, and kubelet_pods_linux_test.go TestMakeMountsEtcHostsFile."""
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def test_three_sources_in_real_time(tmp_path: Path) -> None:
         for source in sources:
             source.stop()
         await clock.sleep(MILLISECOND)
-        assert len(tasks) == 0, "nothing goes on"
+        assert len(tasks) == 0, "no task is left"
 
     async def main() -> None:
         with serving(answering(lambda _: web.json_response(served[0]))) as address:

@@ -1,6 +1,6 @@
 """A whole simulated node that a test drives step by step, with its invariants.
 
-The virtual loop runs only inside `run`; between calls the node stands still and can be inspected. Reports to the API
+The virtual loop runs only inside `run`; between calls the node is stopped and can be inspected. Reports to the API
 server are checked as they arrive, the rest by `check`.
 """
 

@@ -1,4 +1,4 @@
-"""`kubesim cri compare`: what kubelets asked their runtimes, pod by pod, and the first differences."""
+"""`kubesim cri compare`: the calls of kubelets to their runtimes, pod by pod, and the first differences."""
 
 from __future__ import annotations
 
@@ -83,5 +83,7 @@ def _list(args: argparse.Namespace, pods: dict[str, list[Ask]]) -> None:
 
         print(printable_json({pod: [ask.text for ask in asks] for pod, asks in pods.items()}))
         return
+    if not pods:
+        say("no calls about pods")
     for pod, asks in pods.items():
         say(f"{pod or 'the node'}:", *(f"  {number:3d} {ask.text}" for number, ask in enumerate(asks, 1)))

@@ -1,4 +1,4 @@
-"""`kubesim cri leaks`: finds and removes what killed runs with real containers left behind."""
+"""`kubesim cri leaks`: finds and removes the remains of killed runs with real containers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 async def _examined(args: argparse.Namespace) -> tuple[list[LeftRun], list[str]]:
-    """What is left, and why."""
+    """The remaining resources, and the reasons."""
     from kubesim.clock import LoopClock
     from kubesim.runtime.cri.client.connection import HeldCalls, identify, why_refused
     from kubesim.runtime.cri.client.leaks.leftovers import left_runs, remove

@@ -80,7 +80,7 @@ def scenarios_in(directory: Path) -> list[str]:
 
 
 def _about(plan: CampaignPlan) -> dict[str, Any]:
-    """What must be the same when the campaign continues. The budget may change."""
+    """The settings that must be equal when the campaign continues. The budget may change."""
     from kubesim import __version__
 
     settings = plan.settings
@@ -131,7 +131,7 @@ def _found(state: CampaignState) -> Iterator[tuple[Episode, str]]:
 
 
 def _growth(state: CampaignState) -> Iterator[str]:
-    """`rules reached after 96, 480, 960 runs: 112, 180, 201`: how much a longer campaign would still find."""
+    """`rules reached after 96, 480, 960 runs: 112, 180, 201`: an estimate of what a longer campaign would find."""
     runs = rules = 0
     points = []
     for episode in state.episodes:

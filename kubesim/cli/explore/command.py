@@ -10,12 +10,12 @@ from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 HELP = "search for faults that break a scenario: at every point of its trace, alone and combined"
-DESCRIPTION = """Run a scenario once, then again and again with faults at the points of its trace: before and after each
+DESCRIPTION = """Run a scenario once, then repeatedly with faults at the points of its trace: before and after each
 operation of the runtime, the network, images, volumes, the API server and the disk. First each fault alone, then pairs
 and random combinations. A finding is a violated invariant, a failed expectation, a pod that never
 recovers, a deadlock, or a crash of kubesim. Each one is reduced to the fewest faults and the smallest scenario, and
 written as a file that `kubesim run` reproduces. With --all, scenarios, versions and seeds are drawn, too. `kubesim
-explore merge DIR...` puts the results of shards together. Exit code: 0 nothing found, 1 something found, 130
+explore merge DIR...` merges the results of shards. Exit code: 0 nothing found, 1 something found, 130
 interrupted."""
 
 FORMATS = ("text", "json", "jsonl")

@@ -1,4 +1,4 @@
-"""`kubesim explore merge DIR...`: the results of all shards of a search, as if one process had made them."""
+"""`kubesim explore merge DIR...`: the results of all shards of a search, merged as if one process had produced them."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
 
 
 def what_happened(path: Path) -> Iterator[str]:
-    """The explanation that was written beside a finding, without its title and the differences that follow."""
+    """The stored explanation of a finding, without its title and the differences."""
     lines = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()[2:]
     yield from takewhile(lambda line: not line.startswith("Consequences"), lines)
 

@@ -27,7 +27,7 @@ def check_output(directory: Path | None) -> None:
 
 
 def write_lines(result: ExploreResult, directory: Path) -> Path:
-    """Write the lines of a search or a shard atomically: a process that is killed leaves no half file."""
+    """Write the lines of a search or a shard atomically: a killed process leaves no partial file."""
     from kubesim.explore.results.lines import lines_of
 
     index, count = result.settings.shard
@@ -41,7 +41,7 @@ def write_lines(result: ExploreResult, directory: Path) -> Path:
 
 
 def read_results(places: Sequence[str]) -> ReadResults:
-    """The results in these files and directories, with those in folders of them."""
+    """The results in these files and directories, including subdirectories."""
     from kubesim.explore.results.lines import ReadResults, read_lines
 
     found = ReadResults()

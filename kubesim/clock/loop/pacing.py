@@ -32,7 +32,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
         super().__init__(PollSelector())  # costs nothing while no file descriptor is registered
         self.speed = speed  # virtual seconds per wall-clock second; 0 = as fast as possible
         self.paused = False  # of a loop with a speed
-        self.externals = 0  # real operations in progress, during which time stands still
+        self.externals = 0  # real operations in progress, during which time stops
         self.exchanges = 0  # requests to other programs in progress, during which time does not jump to a goal
         self.listening = 0  # file descriptors on which input may arrive at any time
         self.on_progress: Callable[[], None] | None = None  # called now and then while time advances

@@ -38,7 +38,7 @@ _Entry = tuple[int, int, Timer | asyncio.Future[None]]
 class VirtualLoop(PacedLoop):
     """An asyncio event loop in virtual time."""
 
-    ties: Callable[[int], int] | None = None  # the timer that fires first, of so many at the same instant
+    ties: Callable[[int], int] | None = None  # the timer that fires first, of this many at the same instant
     skips_idle_ticks = True  # a test turns it off, so that all ticks run, and compares the traces
 
     # asyncio's base class creates it. The type of its entries is ours, because we replace all methods that use it.

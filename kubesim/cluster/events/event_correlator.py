@@ -37,7 +37,7 @@ Key = tuple[str, ...]
 
 
 class EventNames:
-    """Event names: `<object>.<nanoseconds in hex>`. Virtual time has whole microseconds and stands still, so the
+    """Event names: `<object>.<nanoseconds in hex>`. Virtual time has whole microseconds and stops, so the
     remaining digits are random.
     """
 

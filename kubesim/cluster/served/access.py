@@ -135,7 +135,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def refusal(user: ApiUser, asked: Attributes) -> ApiError:
-    """The 403 error, in the API server's words."""
+    """The 403 error with the API server's message."""
     who = f'User "{user.name}" cannot {asked.verb}'
     if asked.path:
         return ApiError(403, "Forbidden", f'forbidden: {who} path "{asked.path}"', {})

@@ -1,4 +1,4 @@
-"""Corpus `runtime_sync_pod`: one SyncPod of the runtime manager with a recording runtime; the clock stands still."""
+"""Corpus `runtime_sync_pod`: one SyncPod of the runtime manager with a recording runtime; the clock is stopped."""
 
 from __future__ import annotations
 

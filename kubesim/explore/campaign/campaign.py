@@ -111,6 +111,6 @@ class Campaign:
 
 
 def news_of(result: ExploreResult) -> Iterator[Finding]:
-    """The findings without those that need no fault: a scenario of a failing pod never converges, as it should."""
+    """The findings that need a fault: a scenario with a failing pod never converges even without one."""
     expected = ("no convergence", "expectation")
     return (each for each in result.findings if each.choices or each.problem.rule not in expected)

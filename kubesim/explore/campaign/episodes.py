@@ -20,7 +20,7 @@ DEFAULT_SHARE: Final = 3  # the default profile is drawn this many times as ofte
 
 @value_object
 class EpisodeDraw:
-    """What an episode searches."""
+    """The search of an episode."""
 
     file: str
     profile: str
@@ -29,7 +29,7 @@ class EpisodeDraw:
 
 @value_object
 class Episode:
-    """What came of one. `new_rules` were reached by no episode before; `findings` neither found before."""
+    """The result of an episode. `new_rules` were reached by no episode before; `findings` neither found before."""
 
     draw: EpisodeDraw
     runs: int
@@ -71,7 +71,7 @@ def next_draw(files: Sequence[str], episodes: Sequence[Episode], seed: int, prof
 
 
 def weight(file: str, episodes: Sequence[Episode]) -> float:
-    """How often a scenario is drawn. A new one most often; then those that still reach new rules or have new findings.
+    """The weight of a scenario. New ones have the most; then those that still reach new rules or have new findings.
     One that cannot be explored is hardly drawn again."""
     own = [episode for episode in episodes if episode.draw.file == file]
     if not own:

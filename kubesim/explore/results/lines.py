@@ -27,7 +27,7 @@ _COUNTS = ("runs", "shrinking", "played_twice", "singles", "lost", "seconds", "j
 
 @mutable(eq=False)
 class ReadResults:
-    """Complete results by search and shard; the shards that began and have no end; lines that are no results."""
+    """Complete results by search and shard; incomplete shards; lines that are not results."""
 
     complete: dict[tuple[str, Shard], ExploreResult] = field(default_factory=dict)
     incomplete: set[tuple[str, Shard]] = field(default_factory=set)
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_lines(texts: Iterable[str], found: ReadResults) -> None:
-    """Add the results in these lines. A shard that is there twice, as that of a restarted pod, counts
+    """Add the results in these lines. A shard with two results, as of a restarted pod, counts
     once: the first one that was not interrupted."""
     shards: dict[tuple[str, Shard], list[Line]] = {}
     for text in texts:

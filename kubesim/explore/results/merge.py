@@ -1,4 +1,4 @@
-"""Puts the results of all shards of a search together: the same as those of one run. Pure."""
+"""Merges the results of all shards of a search; they equal those of one run. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kubesim.values import replace
 
 
 def merge(shards: Sequence[ExploreResult]) -> ExploreResult:
-    """Shards of one search, each once. Runs of shards count as made at the same time."""
+    """Shards of one search, each once. Runs of different shards count as simultaneous."""
     first = shards[0]
     settings = replace(first.settings, shard=(0, 1))
     result = ExploreResult(first.subject, settings, first.reference, singles=first.singles)
-    of_reference = {problem.identity for problem in first.reference.problems}  # every shard has played that
+    of_reference = {problem.identity for problem in first.reference.problems}  # every shard has run it
     found = merged(finding for shard in shards for finding in shard.findings)
     result.findings = [replace(each, count=1) if each.identity in of_reference else each for each in found]
     rules: Counter[str] = Counter()

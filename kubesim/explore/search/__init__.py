@@ -1,1 +1,1 @@
-"""The search: parts that decide what to run next, shrinking, and the driver that plays their runs."""
+"""The search: parts that select the next runs, shrinking, and the driver that executes the runs."""

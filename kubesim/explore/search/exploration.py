@@ -1,6 +1,6 @@
 """`Exploration`: plays the partitions of a search on an executor until the budget is used up.
 
-The partitions take turns: their tasks of one round are played side by side. The reference and one run in a hundred are
+The partitions take turns: their tasks of one round run in parallel. The reference and one run in a hundred are
 played again in another process with another hash seed, and must give the same trace.
 """
 
@@ -65,7 +65,7 @@ class SearchProgress:
 
 @mutable(eq=False)
 class ExploreResult:
-    """What a search found. Everything but `seconds` and `jobs` depends only on the settings, if the budget is a number
+    """A search's result. Everything but `seconds` and `jobs` depends only on the settings, if the budget is a number
     of runs. `rules` counts the runs that reached each rule."""
 
     subject: ExploreSubject
@@ -98,7 +98,7 @@ class Exploration:
         self._on_progress = on_progress
         self._watch = Stopwatch()
         self._partitions: list[Partition] = []
-        self._own_findings: list[Finding] = []  # that no partition found: of the reference, of repeated runs
+        self._own_findings: list[Finding] = []  # findings of no partition: of the reference and of repeated runs
         self._interrupt: KeyboardInterrupt | None = None
         self._to_repeat: list[tuple[Run, str]] = []  # with the hash of the first trace
         self._progress = SearchProgress(budget=settings.budget)
@@ -175,7 +175,7 @@ class Exploration:
             partition.left = 0
 
     def _round(self, waiting: list[Asked]) -> list[Asked]:
-        """Play the tasks of all partitions, and return those that they ask for next."""
+        """Run the tasks of all partitions, and return the next requested ones."""
         results = self._results([task for _, _, tasks in waiting for task in tasks])
         following: list[Asked] = []
         position = 0
@@ -198,9 +198,9 @@ class Exploration:
                 results[number] = self._outcome_of(tasks[number], result)
                 self._progress.played += 1
                 self._report_progress(quickly=True)
-                if self._is_over() and not was_over:  # what is asked for after that is shrinking
+                if self._is_over() and not was_over:  # later requests are for shrinking
                     break
-        except KeyboardInterrupt as interrupt:  # raised again when the partitions have what was played
+        except KeyboardInterrupt as interrupt:  # raised again when the partitions have received the results
             self._interrupt = interrupt
         finally:
             running.close()  # type: ignore[attr-defined]
@@ -247,7 +247,7 @@ class Exploration:
 
 
 def _next(steps: Steps, results: Sequence[Any] | None) -> list[Sequence[Any]]:
-    """What a partition asks for next; nothing at its end. One that asks for no task gets no results immediately."""
+    """The tasks that a partition requests next; empty at its end. An empty request gets an empty list at once."""
     try:
         asked = next(steps) if results is None else steps.send(results)
         while not asked:

@@ -1,4 +1,4 @@
-"""`Partition`: a share of a search, which decides what it runs next from the outcomes of its own runs alone.
+"""`Partition`: a share of a search, which selects its next runs only by the outcomes of its own runs.
 
 A search has a fixed number of partitions, so its results do not depend on how many of them run side by side, or on
 which machine. A partition first plays its share of the single faults, then pairs and random combinations in turn:
@@ -38,7 +38,7 @@ Steps = Generator[Tasks, Sequence[Any], None]
 
 @value_object
 class SearchPlan:
-    """What all partitions of a search share. `singles` are all single choices."""
+    """The data that all partitions of a search share. `singles` are all single choices."""
 
     subject: ExploreSubject
     effects: tuple[str, ...]

@@ -116,7 +116,7 @@ class _Engine:
 
         outcome = self._played.get(choices)
         if outcome is None and len(self._played) >= self._batch.runs + MOST_SHRINKING:
-            return  # hypothesis takes it for an example without a problem, and stops shrinking
+            return  # hypothesis treats it as an example without a problem, and stops shrinking
         if outcome is None:
             outcome = self._played[choices] = Run(self._batch.subject, choices)()
         target(float(len(outcome.rules - self._batch.rules)), label="new rules")

@@ -59,7 +59,7 @@ def _loaded(entry: EntryPoint) -> type[RuntimePlugin]:
 
     try:
         found = entry.load()
-    except Exception as error:  # code of somebody else
+    except Exception as error:  # third-party code
         why = f"{type(error).__name__}: {error}"
         raise UsageError(f"runtime {entry.name} ({entry.value}) cannot be loaded: {why}") from error
     if not (isinstance(found, type) and issubclass(found, RuntimePlugin)):
@@ -74,5 +74,5 @@ def made_plugin(plugin: type[RuntimePlugin], spec: Spec) -> RuntimePlugin:
         return plugin(spec)
     except KubesimError:
         raise
-    except Exception as error:  # code of somebody else
+    except Exception as error:  # third-party code
         raise UsageError(f"runtime {spec.runtime} cannot be started: {type(error).__name__}: {error}") from error

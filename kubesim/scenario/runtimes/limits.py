@@ -1,4 +1,4 @@
-"""What a scenario cannot request of real containers: it would be ignored, so it is refused."""
+"""Features that a scenario cannot request of real containers: they would be ignored, so they are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a run is real: its nodes or its runtime. Real containers determine the speed and the start of a run."""
+"""The real parts of a run: its nodes or its runtime. Real containers determine the speed and the start of a run."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class NodeSetting:
 
 @value_object
 class NodeSupplies:
-    """What the kubelet of a node works with. What is None is simulated."""
+    """The dependencies of a node's kubelet. Those that are None are simulated."""
 
     runtime: Runtime
     network: NodeNetwork | None = None  # for probes and hooks

@@ -246,7 +246,7 @@ async def stress(process: Process, argv: list[str]) -> int:
 
 @program("dd")
 async def dd(process: Process, argv: list[str]) -> int:
-    """Only what a copy costs: a block is held in memory, and a copy without an end goes on until it is stopped."""
+    """Simulates only the cost of a copy: a block is held in memory, and an endless copy runs until it is stopped."""
     operands = dict(word.split("=", 1) for word in argv[1:] if "=" in word)
     block = number(operands.get("bs") or operands.get("ibs") or "512")
     if block is None:

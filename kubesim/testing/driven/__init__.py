@@ -1,1 +1,1 @@
-"""A simulated cluster controlled by a test: time stands still until the test advances it."""
+"""A simulated cluster controlled by a test: time is stopped until the test advances it."""

@@ -163,7 +163,7 @@ class DrivenCluster:
     def logs(self, pod: str, container: str = "") -> str:
         return "".join(f"{line}\n" for line in self.trace.logs(pod, container))
 
-    # -- what somebody does -------------------------------------------------------------------------------------
+    # -- actions on the cluster -------------------------------------------------------------------------------------
 
     def apply(self, manifests: Manifests) -> None:
         """Apply an object, a list of objects, YAML text, or a file. Raises InputError if the API server rejects it."""

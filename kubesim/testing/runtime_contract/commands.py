@@ -24,7 +24,7 @@ async def outputs(subject: Subject) -> None:
 async def deadline(subject: Subject) -> None:
     identifier = await subject.running("deadline", FOREVER)
     call = subject.runtime.exec_sync(identifier, ("/bin/sh", "-c", FOREVER), SECOND)
-    assert await refusal(call, "a command goes on after its deadline", DeadlineExceeded)
+    assert await refusal(call, "a command continues after its deadline", DeadlineExceeded)
 
 
 async def not_running(subject: Subject) -> None:

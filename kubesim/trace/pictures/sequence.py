@@ -79,7 +79,7 @@ class SequenceSink:
         elif record.by == "kubelet":
             diagram.say("status", "api", f"{record.verb} {record.resource}")
         else:
-            diagram.say("user", "api", f"{record.verb} {record.resource} (by {record.by or 'somebody'})")
+            diagram.say("user", "api", f"{record.verb} {record.resource} (by {record.by or 'a client'})")
 
     def _config(self, diagram: _Diagram, record: r.ConfigUpdate) -> None:
         if record.op != "RECONCILE":  # only echoes the kubelet's own write

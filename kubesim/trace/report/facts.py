@@ -80,7 +80,7 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         exit = f", exit code {container.exit}" if container.exit else ""
         yield f"runtime: {container.name} #{container.attempt}", f"{container.state}{exit}"
     for call in picture.calls.values():
-        yield f"call {call.call} {call.container}".rstrip(), "under way"
+        yield f"call {call.call} {call.container}".rstrip(), "in progress"
     for (_, name, probe), result in picture.probes.items():
         yield f"{probe} probe of {name}", result
     for summary in picture.statuses.values():

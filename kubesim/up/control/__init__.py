@@ -1,1 +1,1 @@
-"""The clock of a running cluster in the hand of another program: one line of JSON each way over a local socket."""
+"""Control of a running cluster's clock by another program: one line of JSON in each direction over a local socket."""

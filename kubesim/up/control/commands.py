@@ -71,7 +71,7 @@ def _speed(value: Any) -> float:
 
 
 class ClockControls:
-    """Executes commands, one after the other. `settle` waits until the nodes know what their API server knows."""
+    """Executes commands, one after the other. `settle` waits until the nodes are up to date."""
 
     def __init__(self, clock: LoopClock, settle: Callable[[], Awaitable[None]] | None = None) -> None:
         loop = asyncio.get_running_loop()

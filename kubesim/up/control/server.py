@@ -1,6 +1,6 @@
 """The Unix socket on which a cluster takes commands about its clock. Only its owner can connect.
 
-A connection carries one command. A client that hangs up during `advance` ends it where it is.
+A connection carries one command. A client that disconnects during `advance` ends it at the current time.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ async def controlled(
 
 
 def listen(path: Path) -> socket.socket:
-    """A listening socket of mode 0600 at this path. A socket that nobody serves any more is replaced. Raises
+    """A listening socket of mode 0600 at this path. A socket without a server is replaced. Raises
     UsageError."""
     if len(os.fsencode(path)) > _MAX_PATH:
         raise UsageError(f"--control {path}: longer than the {_MAX_PATH} bytes of a Unix socket: name a shorter path")

@@ -1,4 +1,4 @@
-"""How registries answer for the images of a scenario, whatever name a client asks for."""
+"""The responses of registries for the images of a scenario, for any requested name."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _LATENCIES = Latencies()
 
 @value_object
 class ServedParts:
-    """What a node is made of. Pods get addresses from `first_ip` on; on loopback, their ports are open there. `real`
+    """The parts of a node. Pods get addresses from `first_ip` on; on loopback, their ports are open there. `real`
     are the nodes of runtime cni."""
 
     clock: LoopClock

@@ -1,4 +1,4 @@
-"""Requests to a kubelet's port: what a path asks for, and the rights that it needs.
+"""Requests to a kubelet's port: the meaning of a path, and the permissions that it needs.
 
 Mirrors: pkg/kubelet/server/server.go InstallAuthRequiredHandlers; auth.go GetRequestAttributes
 """

@@ -1,4 +1,4 @@
-"""Waits until simulated nodes know the pods that their API server has for them.
+"""Waits until simulated nodes know the pods that their API server has bound to them.
 
 Before and after the clock is advanced: a pod that was created a moment ago must not be found five minutes later.
 """
@@ -27,7 +27,7 @@ async def settle(transport: Transport, clock: RealClock, sources: Mapping[str, A
         try:
             wanted = await _versions(transport, node)
         except (ApiError, TransportError, Undecodable, KeyError, TypeError):
-            return  # the server is away, which the nodes have to bear as well
+            return  # the server is unavailable, for the nodes as well
         while not _is_known(wanted, source) and clock.now() < deadline:
             await clock.sleep(_POLL)
 
@@ -44,7 +44,7 @@ async def _versions(transport: Transport, node: str) -> dict[str, str]:
 
 
 def _is_known(wanted: Mapping[str, str], source: ApiServerSource) -> bool:
-    """A pod that is gone by now is known, too: its source has seen a later version than that of the pod."""
+    """A deleted pod counts as known, too: its source has seen a later version than that of the pod."""
     known = {pod.metadata.uid: pod.metadata.resource_version for pod in source.pods()}
     return all(not is_newer(version, known.get(uid) or source.version) for uid, version in wanted.items()) and all(
         uid in wanted or is_newer(version, max(wanted.values(), key=_number, default="0"))

@@ -105,7 +105,7 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
     "a pull long after it was due": ("image-pull-fail", delay(6, 40, "x"), "after it was due"),
     "a kill after the grace": ("delete-sigkill", delay(6, 20, "2026-11-15T23:53:30Z"), "after it was due"),
     "a pod that ends late": ("job-fails", delay(5, 20, "x"), "after it was due"),
-    "a deletion that nobody takes up": ("simple-notoken", lambda s: _later(s, 5, 20), "after it was due"),
+    "a deletion that is not handled": ("simple-notoken", lambda s: _later(s, 5, 20), "after it was due"),
     "ready before its first probe": ("readiness-http", lambda s: _initial_delay(s, 10), "before the rules allow"),
     "ready from the start in spite of a probe": (
         "readiness-http",
@@ -121,7 +121,7 @@ TAMPERED: dict[str, tuple[str, Tamper, str]] = {
     "a restart a little early": ("crashloop", delay(8, -2, "2026-11-15T23:59:52Z"), "before the rules allow"),
     "a kill a little late": ("delete-sigkill", delay(6, 9, "2026-11-15T23:53:30Z"), "after it was due"),
     "a pod that ends a little late": ("job-fails", delay(5, 8, "x"), "after it was due"),
-    "a deletion taken up a little late": ("simple-notoken", lambda s: _later(s, 5, 7), "after it was due"),
+    "a deletion handled a little late": ("simple-notoken", lambda s: _later(s, 5, 7), "after it was due"),
     "an exit told a little late": ("job-fails", lambda s: _later(s, 4, 9), "after it happened"),
     "an exit told late": ("job-fails", lambda s: _later(s, 4, 30), "after it happened"),
     "a start told before it happens": ("crashloop", lambda s: _later(s, 8, -6), "before it happens"),

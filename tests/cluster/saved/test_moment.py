@@ -58,7 +58,7 @@ def key(obj: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def store_at(name: str, t: int) -> list[dict[str, Any]]:
-    """Run again up to this time. Leases are written when somebody reads them, such as at the end."""
+    """Run again up to this time. Leases are written when they are read, such as at the end."""
     keeper = StoreKeeper()
     run_scenario(scenario(name), sinks=(keeper,), trial=Trial(scenario(name).gates, t + 1))
     store = keeper.store

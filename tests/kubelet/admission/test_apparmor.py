@@ -1,7 +1,7 @@
 """Admission by AppArmor.
 
-Re-tells pkg/security/apparmor/validate_test.go TestValidateBadHost (3 rows) and TestValidateValidHost (7 rows and the
-pod with several containers); and of pkg/kubelet/lifecycle/handlers.go that only pending pods are checked.
+Adapted from pkg/security/apparmor/validate_test.go TestValidateBadHost (3 rows) and TestValidateValidHost (7 rows and
+the pod with several containers); and of pkg/kubelet/lifecycle/handlers.go that only pending pods are checked.
 """
 
 from __future__ import annotations

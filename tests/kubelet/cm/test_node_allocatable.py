@@ -1,6 +1,6 @@
 """Allocatable resources of a node: upstream's tables, and the kubelet configuration.
 
-Re-tells pkg/kubelet/cm/node_container_manager_linux_test.go TestNodeAllocatableReservationForScheduling (11 rows),
+Adapted from pkg/kubelet/cm/node_container_manager_linux_test.go TestNodeAllocatableReservationForScheduling (11 rows),
 TestNodeAllocatableForEnforcement (7), TestNodeAllocatableInputValidation (10), and of pkg/kubelet/nodestatus
 setters_test.go TestMachineInfo the rows about allocatable (5 of 15; the others are about cAdvisor and device plugins).
 """

@@ -1,6 +1,6 @@
 """The handler of a pod's RuntimeClass.
 
-Re-tells pkg/kubelet/runtimeclass/runtimeclass_manager_test.go TestLookupRuntimeHandler (5 rows).
+Adapted from pkg/kubelet/runtimeclass/runtimeclass_manager_test.go TestLookupRuntimeHandler (5 rows).
 """
 
 from __future__ import annotations

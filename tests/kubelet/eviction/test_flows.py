@@ -1,7 +1,7 @@
 """Pressure that starts, leads to evictions and ends: upstream's cases, step by step.
 
-Re-tells pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestPIDPressure, TestDiskPressureNodeFs (3
-rows: 2), TestInodePressureFsInodes (3 rows: 2), TestAllocatableMemoryPressure, TestMinReclaim, TestNodeReclaimFuncs
+Adapted from pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestPIDPressure, TestDiskPressureNodeFs
+(3 rows: 2), TestInodePressureFsInodes (3 rows: 2), TestAllocatableMemoryPressure, TestMinReclaim, TestNodeReclaimFuncs
 (4 rows: 2), TestStorageLimitEvictions (3), Test...Pressure_VerifyPodStatus (memory, pids; of disks 2 of 3). Omitted:
 the rows with separate file systems for writable layers and images (no node has them here), TestUpdateMemcgThreshold
 (there is no kernel to notify), TestManagerWithLocalStorageCapacityIsolationOpen.

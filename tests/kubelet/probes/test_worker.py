@@ -98,7 +98,7 @@ def test_a_probe_longer_than_the_period_is_followed_by_the_one_tick_it_missed() 
         task = await run_for(node, worker, 60)
         assert node.prober.asked == [0, 25 * SECOND, 50 * SECOND]
         await finish(worker, task)
-        assert node.clock.elapsed() == 75 * SECOND, "a probe under way is finished before the worker ends"
+        assert node.clock.elapsed() == 75 * SECOND, "a probe in progress is finished before the worker ends"
 
     run_virtual(main)
 

@@ -1,4 +1,4 @@
-"""Host names of pods. Re-tells pkg/kubelet/kubelet_pods_test.go TestGeneratePodHostNameAndDomain and
+"""Host names of pods. Adapted from pkg/kubelet/kubelet_pods_test.go TestGeneratePodHostNameAndDomain and
 TestTruncatePodHostname, and pkg/kubelet/util/util_test.go TestGetNodenameForKernel."""
 
 from __future__ import annotations

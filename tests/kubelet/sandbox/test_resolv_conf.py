@@ -1,4 +1,4 @@
-"""The node's resolv.conf. Re-tells pkg/kubelet/network/dns/dns_test.go TestParseResolvConf, and the limits of
+"""The node's resolv.conf. Adapted from pkg/kubelet/network/dns/dns_test.go TestParseResolvConf, and the limits of
 CheckLimitsForResolvConf, for which upstream has no table."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranges of ids for pods. Re-tells pkg/kubelet/userns/userns_manager_test.go, userns_manager_disabled_test.go and
+"""Ranges of ids for pods. Adapted from pkg/kubelet/userns/userns_manager_test.go, userns_manager_disabled_test.go and
 userns_manager_switch_test.go."""
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A node that cannot attach another volume rejects the pod.
 
-Re-tells pkg/kubelet/kubelet_test.go TestVolumeAttachLimitExceededCleanup, and pkg/volume/csi VerifyExhaustedResource.
+Adapted from pkg/kubelet/kubelet_test.go TestVolumeAttachLimitExceededCleanup, and pkg/volume/csi
+VerifyExhaustedResource.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A pod with its allocated resources.
 
-Re-tells pkg/kubelet/allocation/allocation_manager_test.go TestUpdatePodFromAllocation (9 rows).
+Adapted from pkg/kubelet/allocation/allocation_manager_test.go TestUpdatePodFromAllocation (9 rows).
 """
 
 from __future__ import annotations

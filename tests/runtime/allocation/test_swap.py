@@ -1,7 +1,7 @@
 """The swap limit of a container.
 
-Re-tells pkg/kubelet/kuberuntime/kuberuntime_container_linux_test.go TestGetContainerSwapBehavior (8 rows; cgroup v1 is
-not simulated: 7) and TestGenerateLinuxContainerResourcesWithSwap (18 rows; 4 are about cgroup v1: 14).
+Adapted from pkg/kubelet/kuberuntime/kuberuntime_container_linux_test.go TestGetContainerSwapBehavior (8 rows; cgroup
+v1 is not simulated: 7) and TestGenerateLinuxContainerResourcesWithSwap (18 rows; 4 are about cgroup v1: 14).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The messages of CRI, compared with a table of the public API, and the ways on which they travel."""
+"""The messages of CRI, compared with a table of the public API, and their transports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of a sandbox. Re-tells pkg/kubelet/kuberuntime/util/util_test.go TestNamespacesForPod and
+"""The configuration of a sandbox. Adapted from pkg/kubelet/kuberuntime/util/util_test.go TestNamespacesForPod and
 kuberuntime_sandbox_test.go TestGeneratePodSandboxConfig (its ports are in runtime/containerd/sandbox_parts.py)."""
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_docker_stays_and_each_change_of_the_hash_restarts_the_containers() -> N
     assert len(decided) == 2
     assert all("that of another version of the kubelet" in why for why in decided)
     started = [record.t for record in story.records if isinstance(record, RuntimeStep) and "NewDocker" in record.during]
-    assert set(started) == {0}, "the shim that later kubelets use goes on"
+    assert set(started) == {0}, "the shim that later kubelets use continues"
     assert len(story.starts("web")) == 3
 
 

@@ -55,7 +55,7 @@ class Unprivileged:
         """Start `python WORDS` as that user if this process is root, else as the current user. `env` is added to the
         environment.
         """
-        # The base interpreter of the virtual environment; everybody can execute the system's.
+        # The base interpreter of the virtual environment; every user can execute the system's.
         interpreter = os.path.realpath(sys.executable)
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}

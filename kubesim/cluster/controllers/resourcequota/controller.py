@@ -1,7 +1,7 @@
-"""The resource quota controller: copies the limits of each ResourceQuota to its status, with what is used of them.
+"""The resource quota controller: copies the limits of each ResourceQuota to its status, with their usage.
 
-It counts when the limits change, and when an object is deleted or stops to use resources. What new objects use is
-charged when they are admitted.
+It counts when the limits change, and when an object is deleted or releases resources. The usage of new objects
+is charged at admission.
 
 Mirrors: pkg/controller/resourcequota/resource_quota_controller.go syncResourceQuota; pkg/quota/v1/install
 update_filter.go
@@ -61,7 +61,7 @@ class ResourceQuotaController(Controller):
             self.store.write(quota, quota.with_extra({**quota.extra, "status": new}))
 
     def _used(self, quota: ApiObject, names: list[str]) -> Resources:
-        """What the objects use of the named resources that some kind of object can use."""
+        """The usage of the named resources by all objects."""
         spec, now = quota.extra.get("spec") or {}, self.clock.now()
         used: Resources = {}
         for kind in dict.fromkeys((*(each.kind for each in resources_by_path().values()), *self.store.kinds())):

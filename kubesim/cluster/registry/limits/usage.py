@@ -1,4 +1,4 @@
-"""What an object uses of the resources that quotas limit.
+"""The usage of an object, for the resources that quotas limit.
 
 Pure: time is an argument.
 
@@ -47,7 +47,7 @@ _ONE = quantity(1)
 
 
 def limited_by(resource: Resource, names: Iterable[str]) -> list[str]:
-    """The names among those of a quota that count objects of this resource, or what these use."""
+    """The names in a quota that count objects of this resource, or their usage."""
     return [name for name in names if _is_limited(resource, name)]
 
 
@@ -69,7 +69,7 @@ def _is_limited(resource: Resource, name: str) -> bool:
 
 
 def usage_of(resource: Resource, obj: ApiObject, now: int) -> Resources:
-    """What one object uses."""
+    """The usage of one object."""
     count = {f"count/{resource.group_resource}": _ONE}
     match resource.kind:
         case "Pod":
@@ -213,6 +213,6 @@ def total(parts: Iterable[Mapping[str, Quantity]]) -> Resources:
 
 
 def increase(new: Resources, old: Resources) -> Resources:
-    """What an object uses more than before."""
+    """The additional usage of a changed object."""
     more = {name: amount - old.get(name, ZERO) for name, amount in new.items()}
     return {name: amount for name, amount in more.items() if amount.sign > 0}

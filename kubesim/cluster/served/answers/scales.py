@@ -53,7 +53,7 @@ def scale_of(resource: Resource, obj: ApiObject) -> JsonObject:
 
 
 def _paths(resource: Resource) -> tuple[str, str]:
-    """Where the desired and the actual replicas are."""
+    """The fields of the desired and the actual replicas."""
     paths = resource.scale or {}
     return paths.get("specReplicasPath", ".spec.replicas"), paths.get("statusReplicasPath", ".status.replicas")
 

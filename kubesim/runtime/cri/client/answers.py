@@ -1,4 +1,4 @@
-"""What a runtime answers, as the kubelet's own types.
+"""The responses of a runtime as the kubelet's types.
 
 Times are nanoseconds there and microseconds here; a time of zero is none.
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go toKubeContainerStatus; kuberuntime_image.go toKubeImage
@@ -88,7 +88,7 @@ def listed_container(message: pb.Container) -> ContainerInfo:
 
 
 def container_status(message: pb.ContainerStatus, sandbox_id: str, termination_message: str = "") -> ContainerInfo:
-    """A status does not say which sandbox the container is in."""
+    """A status does not name the sandbox of the container."""
     labels = dict(message.labels)
     name = labels.get(CONTAINER_NAME, message.metadata.name)
     signal = pb.Signal.Name(message.stop_signal)
@@ -149,7 +149,7 @@ def image_info(message: pb.Image) -> ImageInfo:
 
 
 def conditions(message: pb.StatusResponse) -> RuntimeConditions:
-    """A condition that is missing is not met."""
+    """A missing condition counts as false."""
     handlers = tuple(
         RuntimeHandler(handler.name, handler.features.user_namespaces) for handler in message.runtime_handlers
     )

@@ -36,7 +36,7 @@ class RuntimeIdentity:
 
 @part
 class HeldCalls:
-    """Implements `Calls`. While the clock does not follow the wall clock, it stands still during each call."""
+    """Implements `Calls`. While the clock does not follow the wall clock, it is stopped during each call."""
 
     calls: Calls
     clock: LoopClock
@@ -63,7 +63,7 @@ async def identify(calls: Calls, endpoint: str) -> RuntimeIdentity:
 
 
 def why_refused(error: CriError) -> str:
-    """Why the first call failed, and what to do."""
+    """The reason why the first call failed, and a remedy."""
     if error.code == "Unimplemented":
         return (
             "no service runtime.v1 there: it is not a container runtime, or its CRI plugin is disabled, or it is older "
@@ -75,7 +75,7 @@ def why_refused(error: CriError) -> str:
 
 
 async def _uses_systemd(calls: Calls) -> bool:
-    """How the runtime makes cgroups. An older one only tells the configuration of its plugin."""
+    """How the runtime makes cgroups. An older one only reports the configuration of its plugin."""
     try:
         answer = await calls.call("RuntimeConfig", pb.RuntimeConfigRequest(), PATIENCE)
         return bool(answer.linux.cgroup_driver == SYSTEMD)

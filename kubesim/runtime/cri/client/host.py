@@ -91,7 +91,7 @@ class CriNodeHost:
     # -- the end of a container -------------------------------------------------------------------------------------
 
     def termination_message(self, status: pb.ContainerStatus) -> str:
-        """What an exited container left, in its file or, if its policy says so, at the end of its log."""
+        """The message of an exited container: from its file or, depending on its policy, the end of its log."""
         if status.state != _EXITED:
             return ""
         policy = status.annotations.get(CONTAINER_TERMINATION_MESSAGE_POLICY, "")
@@ -119,8 +119,8 @@ class CriNodeHost:
         return text, falls_back and not text
 
     def own_path(self, path: str) -> str:
-        """The path, if it is below our directory; else one that does not exist: a runtime does not choose what we
-        read."""
+        """The path, if it is below our directory; else one that does not exist: a runtime must not select which files
+        kubesim reads."""
         real = os.path.realpath(path)
         return real if real.startswith(f"{os.path.realpath(self.directory)}/") else f"{self.directory}/nowhere"
 

@@ -1,7 +1,7 @@
 """Labels and annotations that mark sandboxes and containers as ours, beside those of the kubelet.
 
-A kubelet of ours lists by them, so it sees nothing of other clients of the runtime. They also say where the state of
-the run is, so that a later `kubesim cri leaks` can find out whether the run still goes on.
+A kubelet of ours lists by them, so it sees nothing of other clients of the runtime. They also contain the path of the
+state of the run, so that a later `kubesim cri leaks` can find out whether the run is still active.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DIRECTORY = "kubesim.dev/state-directory"  # an annotation, because a path is no
 
 @value_object
 class Owner:
-    """Whose sandboxes these are: the id and path of a state directory, and the name of a node in it."""
+    """The owner of sandboxes: the id and path of a state directory, and the name of a node in it."""
 
     state: str
     directory: str

@@ -89,7 +89,7 @@ class CriRuntime:
                 listener(uid)
 
     def _compare(self, old: Mapping[str, Info], new: Mapping[str, Info]) -> None:
-        """Report the pods of everything that came, went or changed from one listing to the next."""
+        """Report the pods whose sandboxes or containers were added, removed or changed between two listings."""
         for identifier in old.keys() - new.keys():
             self._uids.pop(identifier, None)
             self._sandbox_of.pop(identifier, None)
@@ -195,7 +195,7 @@ class CriRuntime:
         return answers.container_status(status, await self._sandbox_id(container_id), message)
 
     async def _sandbox_id(self, container_id: str) -> str:
-        """Which sandbox a container is in; only listings say it."""
+        """The sandbox of a container; only listings contain it."""
         if container_id not in self._sandbox_of:
             request = pb.ListContainersRequest(filter=pb.ContainerFilter(id=container_id))
             for item in (await self._call("ListContainers", request)).containers:

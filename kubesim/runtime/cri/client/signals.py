@@ -30,7 +30,7 @@ async def send_signal(calls: Calls, identifier: str, number: int, is_sandbox: bo
 
 
 def process_id(info: str) -> int:
-    """0: there is none in what the runtime reports."""
+    """0 if the runtime does not report it."""
     try:
         pid = json.loads(info).get("pid", 0)
     except (ValueError, AttributeError):

@@ -1,7 +1,7 @@
 """The state directory of a run with real containers: its id, its lock, and the directories of its nodes.
 
 One run uses a directory at a time. Every sandbox of the run has its id and its path, which lead from the sandbox to
-the lock: whether the run still goes on.
+the lock: whether the run is still active.
 
     STATE/lock      locked by the run
     STATE/cri-id    the id
@@ -30,7 +30,7 @@ _DIRECTORIES = ("nodes", "shared")
 
 
 class StateDirectory:
-    """Ours alone until it is closed. Raises UsageError."""
+    """Locked until it is closed. Raises UsageError."""
 
     def __init__(self, directory: str) -> None:
         self.directory = os.path.realpath(directory)

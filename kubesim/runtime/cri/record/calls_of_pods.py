@@ -1,4 +1,4 @@
-"""What a kubelet asked its runtime, in order, per pod. Pure.
+"""The calls of a kubelet to its runtime, in order, per pod. Pure.
 
 Ids and uids differ from run to run: sandboxes and containers are shown by the names of their pods and containers.
 Calls of the same method that overlap (a kubelet stops the containers of a pod at the same time) have no order: they are
@@ -42,7 +42,7 @@ class Ask:
 
 @part
 class _Names:
-    """What the ids of a recording mean."""
+    """The objects that the ids of a recording refer to."""
 
     pods: dict[str, str] = field(default_factory=dict)  # by sandbox id
     uids: dict[str, str] = field(default_factory=dict)  # by pod
@@ -73,7 +73,7 @@ class _Names:
         return self.containers[found[0]] if len(found) == 1 else ("", identifier[:12])
 
     def named(self, key: str, value: Any) -> str:
-        """What an id in a field of a request means; empty if the field has none, or an unknown one."""
+        """The name for an id in a field of a request; empty if the field has none, or an unknown one."""
         if key in ("container_id", "target_id") and (found := self.container(value))[0]:
             return f"<container {found[1]}>"
         if key == "pod_sandbox_id" and (pod := self.pod(value)):

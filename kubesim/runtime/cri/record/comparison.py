@@ -1,4 +1,4 @@
-"""Compares what two kubelets asked their runtimes, pod by pod. Pure."""
+"""Compares the calls of two kubelets to their runtimes, pod by pod. Pure."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class RecordingProxy:
             await self._channel.close()
 
     def _handler(self, path: str) -> grpc.RpcMethodHandler[Any, Any]:
-        """A call is a stream in both directions; on the wire, one message each is no different."""
+        """A call is a stream in both directions; on the wire, a single message in each direction looks the same."""
 
         async def pass_on(requests: AsyncIterator[bytes], context: Any) -> None:
             await _PassedCall(self._channel, path, self._known.get(path), self._writer).run(requests, context)

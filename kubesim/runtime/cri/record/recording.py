@@ -22,7 +22,7 @@ FORMAT = "kubesim.dev/cri-recording/v1"
 
 @part
 class RecordingWriter:
-    """Writes each line at once, so that a recording that is cut off can be read. `elapsed` is in microseconds."""
+    """Writes each line at once, so that a truncated recording can be read. `elapsed` is in microseconds."""
 
     file: TextIO
     elapsed: Callable[[], int]
@@ -72,7 +72,7 @@ class RecordedCall:
 
 
 def read_recording(lines: Iterator[str], source: str) -> list[RecordedCall]:
-    """The calls in their order. A last line that is cut off is ignored. Raises InputError."""
+    """The calls in their order. A truncated last line is ignored. Raises InputError."""
     calls: dict[int, RecordedCall] = {}
     for number, text in enumerate(lines, 1):
         if not text.endswith("\n"):

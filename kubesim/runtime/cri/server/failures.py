@@ -21,12 +21,12 @@ def failure(text: str) -> CriError:
 
 
 def missing(text: str) -> CriError:
-    """Something does not exist; containerd appends the words of its error."""
+    """An object does not exist; containerd appends its error text."""
     return CriError("NotFound", f"{text}: not found")
 
 
 def as_cri_error(error: RuntimeCallError, prefix: str = "") -> CriError:
-    """What a failed call of the runtime is on the wire. `prefix` is put before a text that does not have it."""
+    """The gRPC error of a failed runtime call. `prefix` is put before a text that does not have it."""
     code, text = _code_and_text(error)
     return CriError(code, text if text.startswith(prefix) else f"{prefix}{text}")
 

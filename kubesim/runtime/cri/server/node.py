@@ -1,4 +1,4 @@
-"""The simulated node behind a CRI server: its runtime and what calls need beside it."""
+"""The simulated node behind a CRI server: its runtime and the other objects that calls need."""
 
 from __future__ import annotations
 

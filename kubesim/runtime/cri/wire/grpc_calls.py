@@ -76,7 +76,7 @@ class GrpcCalls:
             raise self._error(error) from None
 
     def _error(self, error: grpc.aio.AioRpcError) -> CriError:
-        """In the words of Go's gRPC, which the kubelet's messages contain."""
+        """With the error text of Go's gRPC, which the kubelet's messages contain."""
         code, text = CODES[error.code().value[0]], error.details() or ""
         if code == "Unavailable" and text.startswith(_NEVER_CONNECTED):
             text = f'connection error: desc = "{self._dialing(text)}"'

@@ -9,7 +9,7 @@ Report.start = () => {
   let query = "";
   let tab = "decision";
   let waiting = 0; // the timer that writes the address
-  let following = false; // a run that goes on, to its last record
+  let following = false; // an active run, to its last record
   const end = Math.max(...runs.map((run) => run.end), 1); // two runs share one time
   const on = { isAlone: runs.length === 1, end, go: leadTo, tab: chooseTab, pod: choosePod };
   const places = { lanes: get("runs"), details: get("details") };
@@ -128,7 +128,7 @@ Report.start = () => {
     }
   }
 
-  // -- a run that goes on -----------------------------------------------------------------------------------------
+  // -- an active run ---------------------------------------------------------------------------------------------
 
   function live() {
     get("live").hidden = false;

@@ -1,4 +1,4 @@
-// A run that goes on: puts what its server says has been added to what the page has (trace/report/data.py, `since`).
+// An active run: adds the new data of its server to the data of the page (trace/report/data.py, `since`).
 Report.growth = (() => {
   const ORDER = ["phase", "worker", "condition", "container", "probe"]; // of the lanes of a pod
 
@@ -35,7 +35,7 @@ Report.growth = (() => {
     pod.lanes.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind));
   }
 
-  /** The last band goes on until now. */
+  /** The last band lasts until now. */
   function extend(lane, end) {
     const band = lane.bands[lane.bands.length - 1];
     band[1] = Math.max(end - band[0], 0);
@@ -45,7 +45,7 @@ Report.growth = (() => {
     const table = tables.find((each) => each.plural === added.plural) ?? { ...added, rows: {} };
     for (const [key, versions] of Object.entries(added.rows))
       table.rows[key] = [...(table.rows[key] ?? []).filter(([t]) => t < from), ...versions];
-    table.keys = null; // their order is made when somebody looks
+    table.keys = null; // sorted on demand
     return table;
   }
 

@@ -3,7 +3,7 @@ Report.time = (() => {
   const SECOND = 1000000;
   const UNITS = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6 };
 
-  /** `42.100s`, `5m03.2s`, `1h00m05s`: short, and in the same width while time goes on. */
+  /** `42.100s`, `5m03.2s`, `1h00m05s`: short, and in the same width while time advances. */
   function text(micros) {
     const seconds = micros / SECOND;
     if (seconds < 60) return `${seconds.toFixed(3)}s`;

@@ -15,7 +15,7 @@ MERGE = "application/merge-patch+json"
 
 
 def with_quota(hard: dict[str, str], used: dict[str, str] | None, **spec: Any) -> Store:
-    """A namespace with a quota whose status somebody has written."""
+    """A namespace with a quota whose status was written by another client."""
     store = new_store()
     quota = {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}}
     assert send(store, "POST", QUOTAS, quota).status == 201

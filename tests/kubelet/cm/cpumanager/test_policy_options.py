@@ -1,4 +1,4 @@
-"""Options of the static policy. The tables re-tell pkg/kubelet/cm/cpumanager/policy_options_test.go, and of
+"""Options of the static policy. The tables are adapted from pkg/kubelet/cm/cpumanager/policy_options_test.go, and of
 policy_static_test.go TestStaticPolicyOptions."""
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The CPUs of a machine. The table re-tells pkg/kubelet/cm/cpumanager/topology/topology_test.go Test_Discover."""
+"""The CPUs of a machine. The table is adapted from pkg/kubelet/cm/cpumanager/topology/topology_test.go
+Test_Discover.
+"""
 
 from __future__ import annotations
 

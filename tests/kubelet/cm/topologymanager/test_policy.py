@@ -1,4 +1,4 @@
-"""One merged affinity of many hints. The tables re-tell pkg/kubelet/cm/topologymanager/policy_test.go,
+"""One merged affinity of many hints. The tables are adapted from pkg/kubelet/cm/topologymanager/policy_test.go,
 policy_best_effort_test.go, policy_restricted_test.go, policy_single_numa_node_test.go, policy_none_test.go and
 numa_info_test.go."""
 

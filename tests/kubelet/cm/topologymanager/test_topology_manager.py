@@ -1,4 +1,4 @@
-"""Admission by the topology manager. The tables re-tell pkg/kubelet/cm/topologymanager/topology_manager_test.go,
+"""Admission by the topology manager. Adapted from pkg/kubelet/cm/topologymanager/topology_manager_test.go,
 policy_options_test.go, scope_test.go, scope_container_test.go, scope_pod_test.go and cm/admission/errors_test.go."""
 
 from __future__ import annotations

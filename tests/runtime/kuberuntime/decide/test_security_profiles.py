@@ -1,6 +1,6 @@
 """The seccomp and AppArmor profile of a container.
 
-Re-tells pkg/kubelet/kuberuntime/helpers_linux_test.go TestGetSeccompProfile (11 rows), helpers_test.go
+Adapted from pkg/kubelet/kuberuntime/helpers_linux_test.go TestGetSeccompProfile (11 rows), helpers_test.go
 TestGetAppArmorProfile (6) and pkg/security/apparmor/helpers_test.go TestGetProfile (10). Not here:
 TestGetSeccompProfileDefaultSeccomp, because seccompDefault has no visible effect.
 """

@@ -1,4 +1,4 @@
-"""The files of a sandbox in its containers. Re-tells the rows of containerd's
+"""The files of a sandbox in its containers. Adapted from the rows of containerd's
 internal/cri/server/podsandbox/sandbox_run_linux_test.go (TestSetupSandboxFiles, TestParseDNSOption, the sysctls of
 TestLinuxSandboxContainerSpec) and container_create_test.go (TestContainerMounts) that a container can see."""
 

@@ -1,6 +1,6 @@
 """containerd's errors about profiles that a node does not have.
 
-Re-tells containerd's internal/cri/sputil apparmor_linux_test.go (21 rows: the 9 with a SecurityProfile; the kubelet
+Adapted from containerd's internal/cri/sputil apparmor_linux_test.go (21 rows: the 9 with a SecurityProfile; the kubelet
 never leaves it to the deprecated strings of the other 12) and seccomp_linux_test.go (20 rows: 8 of the 9 with a
 SecurityProfile; a profile type with a path that does not belong to it cannot be written here).
 """

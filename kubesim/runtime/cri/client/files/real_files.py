@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[int, PathKind], ...] = (
 
 
 def write_all(directory: str, files: Mapping[str, str]) -> bool:
-    """The directory gets exactly these files. True if others were there before: a reader sees either all old or all
+    """The directory gets exactly these files. True if the files have changed; a reader sees either all old or all
     new ones."""
     os.makedirs(directory, mode=0o755, exist_ok=True)
     old = os.path.join(directory, os.readlink(f"{directory}/{_DATA}")) if os.path.islink(f"{directory}/{_DATA}") else ""

@@ -1,1 +1,1 @@
-"""Sandboxes, directories and cgroups of runs that have ended: what is left of them, and its removal."""
+"""Sandboxes, directories and cgroups of runs that have ended: their remains, and the removal."""

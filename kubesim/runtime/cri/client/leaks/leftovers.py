@@ -1,6 +1,6 @@
-"""What runs with real containers left behind when they were killed: sandboxes and state directories.
+"""The remains of killed runs with real containers: sandboxes and state directories.
 
-A sandbox is ours if it has our labels. A run that still goes on holds the lock of its state directory. Cgroups of a run
+A sandbox is ours if it has our labels. An active run holds the lock of its state directory. Cgroups of a run
 are removed before its state directory, so one of both leads to them.
 """
 
@@ -21,7 +21,7 @@ from kubesim.values import mutable
 
 @mutable(eq=False)
 class LeftRun:
-    """What is left of one run. `directory` is empty if the state directory is gone."""
+    """The remains of one run. `directory` is empty if the state directory is gone."""
 
     id: str
     directory: str = ""

@@ -2,7 +2,7 @@
 
     2026-11-19T06:12:42.157582525Z stdout F hello
 
-The tag P marks a part of a line that goes on in the next one of that stream.
+The tag P marks a part of a line that continues in the next one of that stream.
 Mirrors: cri-client/pkg/logs logs.go parseCRILog, ReadLogs; pkg/kubelet/kuberuntime readLastStringFromContainerLogs
 """
 
@@ -21,7 +21,7 @@ _PARTIAL = b"P"
 
 @value_object
 class CriLogEntry:
-    """`time` is RFC 3339 with nanoseconds; `text` ends with a newline unless the line goes on."""
+    """`time` is RFC 3339 with nanoseconds; `text` ends with a newline unless the line continues."""
 
     time: str
     stream: str

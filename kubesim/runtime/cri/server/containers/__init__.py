@@ -1,1 +1,1 @@
-"""What a served container has on this machine: its log, mounted files, ports; and what it sees of its kernel."""
+"""The parts of a served container on this machine: its log, mounted files and ports; and its view of the kernel."""

@@ -132,7 +132,7 @@ def _image_spec(image: ListedImage) -> dict[str, Any]:
 
 
 def _auth(auth: Any, host: str) -> AuthConfig | None:
-    """What containerd makes of it; None if it is for another registry. Raises CriError.
+    """The credentials in containerd's form; None if they are for another registry. Raises CriError.
 
     Mirrors: image_pull.go ParseAuth
     """

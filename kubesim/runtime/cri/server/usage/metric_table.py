@@ -20,7 +20,7 @@ _SECOND_NS = 1_000_000_000
 
 @value_object
 class Sample:
-    """What a value is made of. `resources` are the LinuxContainerResources, `started_at` microseconds."""
+    """The source of a value. `resources` are the LinuxContainerResources, `started_at` microseconds."""
 
     usage: Usage
     resources: Any

@@ -1,4 +1,4 @@
-"""The calls of RuntimeService about usage. A container uses what its behaviour says, or else little.
+"""The calls of RuntimeService about usage. A container uses the amounts of its behaviour, or else little.
 
 CPU time is a fixed part of the time for which a container runs.
 
@@ -27,7 +27,7 @@ INODES = 12
 
 @value_object
 class Amounts:
-    """What a container uses: bytes, and processes; None: it is not said."""
+    """The usage of a container: bytes, and processes; None: unknown."""
 
     memory: int | None = None
     disk: int | None = None
