@@ -32,7 +32,8 @@ class ProgressLine:
         left = f", {max(0, budget.seconds - progress.seconds):.0f} s left" if budget.seconds is not None else ""
         rate = progress.played / progress.seconds if progress.seconds else 0.0
         found = f"{progress.findings} finding{'' if progress.findings == 1 else 's'}"
-        text = f"{progress.runs}{of} runs, {rate:.0f}/s, {progress.rules} rules, {found}{left}"
+        runs = progress.runs if budget.runs is None else min(progress.runs, budget.runs)
+        text = f"{runs}{of} runs, {rate:.0f}/s, {progress.rules} rules, {found}{left}"
         self._terminal.write(f"{CLEAR}{safe(text)}")
         self._terminal.flush()
 

@@ -197,6 +197,7 @@ class Exploration:
             for number, result in running:
                 results[number] = self._outcome_of(tasks[number], result)
                 self._progress.played += 1
+                self._progress.runs += 1  # exact at the end of the round: some are for shrinking
                 self._report_progress(quickly=True)
                 if self._is_over() and not was_over:  # later requests are for shrinking
                     break
