@@ -78,7 +78,7 @@ def test_exit_zero_is_for_pipelines_that_judge_later(here: Path) -> None:
 def test_another_version_has_other_bugs(here: Path, capsys: Output) -> None:
     write_two_inits(here)
     assert explore("two-inits.yaml", "--budget", "40", "--jobs", "1", "--profile", "v1.37", *REBOOTS) == 0
-    assert "\nnothing found; 40 runs in " in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("nothing found")
 
 
 def test_a_time_ends_a_search(here: Path, capsys: Output) -> None:
