@@ -80,9 +80,7 @@ class Campaign:
     def _search(self, draw: EpisodeDraw, budget: Budget) -> None:
         watch = Stopwatch()
         try:
-            subject = ExploreSubject.of_file(
-                draw.file, profile=draw.profile, seed=draw.seed, checked=self._checked(draw)
-            )
+            draw, subject = self._subject(draw)
         except KubesimError as error:
             return self._add(Episode(draw, 0, 0, watch.seconds(), problem=str(error)))
         settings = replace(self.plan.settings, budget=budget, seed=draw.seed, sample=SAMPLE)
@@ -104,10 +102,23 @@ class Campaign:
         self.state.add(episode)
         self.on_episode(episode)
 
-    def _checked(self, draw: EpisodeDraw) -> tuple[str, ...]:
+    def _subject(self, draw: EpisodeDraw) -> tuple[EpisodeDraw, ExploreSubject]:
+        """What is searched: with the scenario's own profile if the drawn one does not have its feature gates. Raises
+        KubesimError."""
+        own = ExploreSubject.of_file(draw.file, profile=self.plan.profile).scenario().spec.profile
+        try:
+            return draw, ExploreSubject.of_file(
+                draw.file, profile=draw.profile, seed=draw.seed, checked=self._checked(draw.profile == own)
+            )
+        except KubesimError:
+            draw = replace(draw, profile=own)
+            return draw, ExploreSubject.of_file(
+                draw.file, profile=own, seed=draw.seed, checked=self._checked(is_own_profile=True)
+            )
+
+    def _checked(self, is_own_profile: bool) -> tuple[str, ...]:
         """Expectations are those of the scenario's own profile: what they say of another one need not be true."""
-        own = ExploreSubject.of_file(draw.file).scenario().spec.profile
-        return tuple(name for name in self.plan.checked if name != "expectations" or draw.profile == own)
+        return tuple(name for name in self.plan.checked if name != "expectations" or is_own_profile)
 
 
 def news_of(result: ExploreResult) -> Iterator[Finding]:

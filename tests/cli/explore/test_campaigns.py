@@ -92,6 +92,17 @@ def test_scenarios_that_cannot_be_explored_are_named(here: Path, capsys: Output)
     assert "not explored: all/more/harmless.yaml: only runtime simulated can be explored" in capsys.readouterr().out
 
 
+def test_a_scenario_that_needs_its_own_version_is_explored_with_that(here: Path) -> None:
+    """A feature gate of v1.30 that later versions do not have."""
+    for path in (here / "all" / "two-inits.yaml", here / "all" / "more" / "harmless.yaml"):
+        gates = "\n  profile: v1.30\n  featureGates: {SidecarContainers: false}"
+        path.write_text(path.read_text().replace("spec:\n  duration: ", f"spec:{gates}\n  duration: "))
+    flags = ("--faults", "reboot", "--invariants", "init-order", "--jobs", "1", "--output", "kept")
+    explore("--all", "all", "--budget", "120", *flags)
+    assert {line["problem"] for line in lines(here)[1:]} == {""}
+    assert "v1.30" in {line["profile"] for line in lines(here)[1:]}
+
+
 def interrupting(runs: int) -> Any:
     def show(self: ProgressLine, progress: SearchProgress) -> None:
         if progress.played == runs:
