@@ -41,6 +41,13 @@ spec:
   restartPolicy: Never
   containers: [{name: main, image: busybox, command: [sleep, "5"]}]
 """
+PROBED = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers: [{name: main, image: nginx, readinessProbe: {httpGet: {port: 80}, initialDelaySeconds: 20}}]
+"""
 LABEL = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
@@ -73,6 +80,8 @@ KNOWN = [
     ("#126033", "versions/v1.30-refused-resize", "v1.30", 1, CRASHES, "invariant allocations"),
     ("admits finished pods", LABEL, "v1.30", 24, CRASHES, "invariant terminal-phase"),
     ("never started", ONCE, "v1.36", 40, ("reboot",), "no convergence"),
+    ("ready too early", PROBED, "v1.36", 8, ("crash-kubelet",), "invariant readiness"),
+    ("half an allocation", "nodes/gpu-numa", "v1.36", 16, ("crash-kubelet",), "no convergence"),
 ]
 FIXED = [
     ("#137710", TWO_INIT_CONTAINERS, "v1.37", 100, ("reboot",), "invariant init-order"),
