@@ -17,8 +17,13 @@ from kubesim.executors.same_process import SameProcess
 from kubesim.explore.results.lines import lines_of
 from kubesim.explore.search.exploration import Budget, Exploration, ExploreResult, SearchProgress, Settings
 from kubesim.explore.subject import ExploreSubject
+from kubesim.testing.cases import collect
+from kubesim.testing.playing import play_case
+from kubesim.testing.processes import run_cases
+from kubesim.values import replace
 from tests.support.pure_tasks import DiesAtFirst, Square, attempts
 from tests.support.ray_nodes import RayNodes, ray_nodes
+from tests.support.scenario_files import write_scenario
 
 # Ray imports and starts what warns; its threads end with the process.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
@@ -65,6 +70,19 @@ def test_a_reader_that_stops_leaves_an_executor_that_works(cluster: RayCluster) 
     next(running)
     running.close()  # type: ignore[attr-defined]
     assert sorted(cluster.results([Square(5)])) == [(0, 25)]
+
+
+def test_the_tests_of_scenarios_have_the_same_results(cluster: RayCluster, tmp_path: Path) -> None:
+    """`kubesim test --executor ray`."""
+    write_scenario(tmp_path, "good")
+    write_scenario(tmp_path, "bad", phase="Succeeded")
+    cases = collect([str(tmp_path)], seeds=(1, 2)).cases
+    results = [
+        {number: replace(result, seconds=0.0) for number, result in run_cases(executor, cases, play_case)}
+        for executor in (cluster, SameProcess())
+    ]
+    assert results[0] == results[1]
+    assert [results[0][number].status for number in range(4)] == ["failed", "failed", "passed", "passed"]
 
 
 @pytest.mark.violates_invariants

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import queue
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kubernetes import aio, client, config, watch
+from kubernetes import aio, client, config, dynamic, utils, watch
+from kubernetes.aio.stream import WsApiClient
+from kubernetes.informer import SharedInformer
+from kubernetes.leaderelection.leaderelectionrecord import LeaderElectionRecord
+from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.stream import stream
 
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import PATIENCE_S, Up, running_up, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +104,95 @@ def test_the_asynchronous_client_follows_a_pod(up: Up) -> None:
 
 
 CONTAINER = {"name": "main", "image": "busybox", "command": ["echo", "hello"]}
+
+
+@pytest.fixture
+def informer(api: client.ApiClient) -> Iterator[SharedInformer]:
+    core = client.CoreV1Api(api)
+    found = SharedInformer(core.list_namespaced_config_map, namespace="default", label_selector="cached=yes")
+    yield found
+    found.stop()
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": {"cached": "yes"}}, "data": data}
+
+
+def test_an_informer_mirrors_the_objects(api: client.ApiClient, informer: SharedInformer) -> None:
+    core = client.CoreV1Api(api)
+    core.create_namespaced_config_map("default", config_map("before"))
+    seen: queue.Queue[tuple[str, str]] = queue.Queue()
+    for kind in ("ADDED", "MODIFIED", "DELETED"):
+        informer.add_event_handler(kind, lambda obj, kind=kind: seen.put((kind, obj.metadata.name)))
+    informer.start()
+    assert seen.get(timeout=PATIENCE_S) == ("ADDED", "before")
+    core.create_namespaced_config_map("default", config_map("later", a="1"))
+    assert seen.get(timeout=PATIENCE_S) == ("ADDED", "later")
+    core.patch_namespaced_config_map("later", "default", {"data": {"a": "2"}})
+    assert seen.get(timeout=PATIENCE_S) == ("MODIFIED", "later")
+    assert informer.cache.get_by_key("default/later").data == {"a": "2"}
+    core.patch_namespaced_config_map("later", "default", {"metadata": {"labels": {"cached": "no"}}})
+    assert seen.get(timeout=PATIENCE_S) == ("DELETED", "later")
+    core.delete_namespaced_config_map("before", "default")
+    assert seen.get(timeout=PATIENCE_S) == ("DELETED", "before")
+    assert informer.cache.list() == []
+
+
+def test_the_dynamic_client_uses_custom_resources(api: client.ApiClient) -> None:
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "size": {"type": "integer", "default": 3, "maximum": 9}}}}}}  # fmt: skip
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    spec = {"group": "shop.example", "scope": "Namespaced", "names": names, "versions": [version]}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    utils.create_from_dict(api, definition | {"metadata": {"name": "widgets.shop.example"}})
+    extensions = client.ApiextensionsV1Api(api)
+    wait_until(lambda: is_established(extensions, "widgets.shop.example"), "the definition to be established")
+    widgets = dynamic.DynamicClient(api).resources.get(api_version="shop.example/v1", kind="Widget")
+    widget = {"apiVersion": "shop.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}}
+    made = widgets.create(body=widget, namespace="default")
+    assert made.spec.size == 3
+    too_large = {"body": {"spec": {"size": 10}}, "content_type": "application/merge-patch+json"}
+    with pytest.raises(client.ApiException) as refused:
+        widgets.patch(name="w", namespace="default", **too_large)
+    assert refused.value.status == 422
+    (event,) = itertools.islice(widgets.watch(namespace="default", timeout=PATIENCE_S), 1)
+    assert (event["type"], event["object"].metadata.name) == ("ADDED", "w")
+    extensions.delete_custom_resource_definition("widgets.shop.example")
+
+
+def is_established(extensions: client.ApiextensionsV1Api, name: str) -> bool:
+    conditions = extensions.read_custom_resource_definition(name).status.conditions or ()
+    return any(each.type == "Established" and each.status == "True" for each in conditions)
+
+
+def test_leader_election_with_a_lease(api: client.ApiClient) -> None:
+    """The lock of the package, with which one candidate becomes the leader and another does not."""
+    locks = [LeaseLock("leader", "default", f"candidate-{number}") for number in (1, 2)]
+    for lock in locks:
+        lock.api_instance = client.CoordinationV1Api(api)
+    now = "2026-01-01 00:00:00.123456"  # a MicroTime must have six digits
+    record = LeaderElectionRecord("candidate-1", "15", now, now)
+    assert locks[0].create("leader", "default", record)
+    assert not locks[1].create("leader", "default", LeaderElectionRecord("candidate-2", "15", now, now))
+    found, holder = locks[1].get("leader", "default")
+    assert found
+    assert holder.holder_identity == "candidate-1"
+    stale = locks[0].get("leader", "default")
+    assert locks[1].update("leader", "default", LeaderElectionRecord("candidate-2", "15", now, now))
+    assert stale[0]
+    assert not locks[0].update("leader", "default", record), "its copy of the lease is older"
+
+
+def test_the_asynchronous_client_executes_a_command(up: Up) -> None:
+    up.run_pod("async", image="nginx")
+
+    async def main() -> str:
+        settings = aio.client.Configuration()
+        await aio.config.load_kube_config(str(up.kubeconfig), client_configuration=settings)
+        async with WsApiClient(settings) as streams, asyncio.timeout(PATIENCE_S):
+            core = aio.client.CoreV1Api(streams)
+            wanted = {"command": ["sh", "-c", "echo out; echo err >&2"], "stdout": True, "stderr": True}
+            return str(await core.connect_get_namespaced_pod_exec("async", "default", **wanted))
+
+    assert asyncio.run(main()) == "out\nerr\n"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import yaml
 
 from kubesim.cli.main import main
+from kubesim.cluster.served.access import attributes_of
 from kubesim.up.node.status_patch import changes
+from tests.support.fakes.faulty_proxy import FaultyProxy
 from tests.support.processes import start
 from tests.support.up import PATIENCE_S, Up, is_ready, running_up
 
@@ -109,9 +114,64 @@ def test_it_writes_only_permitted_objects(up: Up, tmp_path: Path, capsys: pytest
     problem = refusal(capsys, "--name", "node-1", "--allow-writes", "--allow-real-nodes", *where)
     assert problem == "--name node-1: the cluster has a node of that name that is not simulated: name another"
     assert refusal(capsys, "--allow-writes", *where) == "give a --name for the node"
+    assert refusal(capsys, "--name", "A_b", "--allow-writes").startswith("--name A_b: a node's name has lower-case")
+    assert refusal(capsys, "--name", "n", "--count", "0", "--allow-writes") == "--count 0: give a number from 1 to 1000"
+    problem = refusal(capsys, "--name", "n", "--allow-writes", "--kubeconfig", str(tmp_path / "no"))
+    assert problem == f"{tmp_path}/no: there is no such file; name a kubeconfig that exists"
     file = tmp_path / "pod.yaml"
     file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n")
     assert "spec.objects is not for kubesim node" in refusal(capsys, "--name", "n", "--allow-writes", str(file))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_cleanly(up: Up, number: int) -> None:
+    with nodes(up, "--name", "stops") as process:
+        process.send_signal(number)
+        out, error = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, error) == (0, "")
+        assert out == "kubesim: stopped; the nodes stay registered, and the cluster will find them not ready\n"
+
+
+def test_it_ends_after_the_given_time(up: Up) -> None:
+    with nodes(up, "--name", "ends", "--for", "300ms") as process:
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0
+
+
+def test_the_printed_rights_are_sufficient(up: Up, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Every request that the server gets from the nodes is one of the rules."""
+    assert main(["node", "--print-rbac"]) == 0
+    rules = yaml.safe_load(capsys.readouterr().out)["rules"]
+    config = json.loads(up.kubeconfig.read_text())
+    server, token = config["clusters"][0]["cluster"]["server"], config["users"][0]["user"]["token"]
+    with FaultyProxy(server, token).serving() as proxy:
+        used: set[tuple[str, str, str]] = set()
+
+        def note(method: str, target: str) -> None:
+            url = urlsplit(target)
+            asked = attributes_of(method, url.path, parse_qs(url.query))
+            subresource = f"/{asked.subresource}" if asked.subresource else ""
+            used.add((asked.group, f"{asked.resource}{subresource}", asked.verb))
+
+        proxy.fault = note
+        kubeconfig = proxy.kubeconfig(tmp_path / "kubeconfig")
+        with nodes(up, "--kubeconfig", str(kubeconfig), "--name", "rights"):
+            create(up, pod_on("rights", "modest", command=["sleep", "3600"]))
+            up.wait_for(lambda: is_ready(up.get("pod", "modest")), "the pod to be ready")
+            up.wait_for(lambda: "Started" in reasons(up, "modest"), "its Events")
+            assert up.kubectl("logs", "modest") == ""
+            up.kubectl("delete", "pod", "modest", "--grace-period=1")
+            up.wait_for(lambda: ("coordination.k8s.io", "leases", "create") in used, "the lease")
+    granted = {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert used <= granted
+    assert ("authorization.k8s.io", "subjectaccessreviews", "create") in granted
+    assert {("", "pods/status", "patch"), ("", "events", "create"), ("", "pods", "watch")} <= used
 
 
 def test_required_permissions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,6 +128,21 @@ def validate_endpoint_ip(errors: Errors, text: str, path: str) -> None:
         errors.invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 
+def validate_balancer(errors: Errors, ingress: JsonObject, path: str) -> None:
+    """Validate an address of a load balancer in a status."""
+    ip, host = ingress.get("ip"), ingress.get("hostname")
+    if ip:
+        errors.all_invalid(f"{path}.ip", ip, formats.ip_address(ip))
+    if host:
+        errors.all_invalid(f"{path}.hostname", host, formats.dns1123_subdomain(host))
+        if is_address(host):
+            errors.invalid(f"{path}.hostname", host, "must be a DNS name, not an IP address")
+
+
+def is_address(text: str) -> bool:
+    return not formats.ip_address(text, strict=False)
+
+
 def validate_path_segment(errors: Errors, name: str, path: str) -> None:
     """Validate a required name that is a part of a URL's path."""
     if not name:

@@ -83,5 +83,7 @@ def _list(args: argparse.Namespace, pods: dict[str, list[Ask]]) -> None:
 
         print(printable_json({pod: [ask.text for ask in asks] for pod, asks in pods.items()}))
         return
+    if not pods:
+        say("no calls about pods")
     for pod, asks in pods.items():
         say(f"{pod or 'the node'}:", *(f"  {number:3d} {ask.text}" for number, ask in enumerate(asks, 1)))

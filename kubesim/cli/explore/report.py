@@ -99,8 +99,8 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
         yield f"   {times}; kubesim run {path}"
         yield from (f"   {line}" if line else "" for line in what_happened(path))
         yield ""
-    yield from coverage_table(coverage_of(result.rules))
     yield summary(result)
+    yield from coverage_table(coverage_of(result.rules))
 
 
 def what_happened(path: Path) -> Iterator[str]:
@@ -117,7 +117,6 @@ def coverage_table(groups: Sequence[DecisionCoverage]) -> Iterator[str]:
         yield f"  {group.group:{width}}  {group.count - len(group.never):3} of {group.count}"
     yield "Never reached:"
     yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
-    yield ""
 
 
 def summary(result: ExploreResult) -> str:

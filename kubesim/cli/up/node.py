@@ -98,6 +98,11 @@ def execute(args: argparse.Namespace) -> int:
 def _names(args: argparse.Namespace) -> list[str]:
     if not args.name:
         raise UsageError("give a --name for the node")
+    from kubesim.api.validation.formats import dns1123_subdomain
+
+    if dns1123_subdomain(args.name):
+        allowed = "a node's name has lower-case letters, digits, '-' and '.', such as node-1"
+        raise UsageError(f"--name {args.name}: {allowed}")
     count: int = 1 if args.count is None else args.count
     if not 1 <= count <= MAX_NODES:
         raise UsageError(f"--count {count}: give a number from 1 to {MAX_NODES}")

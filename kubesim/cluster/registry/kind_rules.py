@@ -8,17 +8,19 @@ ValidateEventCreate; pkg/apis/{coordination,scheduling,node}/validation
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping
 
 from kubesim.api.schema.codec import DecodeError
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
-from kubesim.api.validation.metadata import validate_object_meta
+from kubesim.api.validation.metadata import validate_labels, validate_object_meta
 from kubesim.cluster.events.validation import validate_event, validate_event_update
 from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_kubernetes_meta_update
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.wire import json_text
+from kubesim.golang import json as gojson
 from kubesim.golang.text import quoted
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
@@ -32,6 +34,10 @@ _AS_NEW = frozenset((
 _ONLY_AS_NEW = frozenset((
     "LimitRange", "PersistentVolume", "EndpointSlice", "CSINode", "VolumeAttachment", "PodDisruptionBudget",
 ))  # fmt: skip
+_ACCOUNT_NAME = "kubernetes.io/service-account.name"
+_DATA_MAX = 1024 * 1024
+_DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+_NO_MAP = "json: cannot unmarshal {} into Go value of type map[string]interface {{}}"
 _TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _SECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -107,6 +113,51 @@ def _validate_data(errors: Errors, obj: JsonObject) -> None:
                 errors.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
 
 
+def _validate_config_map(errors: Errors, config_map: JsonObject) -> None:
+    _validate_data(errors, config_map)
+    values = [value.encode(errors="replace") for value in (config_map.get("data") or {}).values()]
+    values += [base64.b64decode(value) for value in (config_map.get("binaryData") or {}).values()]
+    if sum(map(len, values)) > _DATA_MAX:
+        errors.too_long("[]", _DATA_MAX)
+
+
+def _validate_secret(errors: Errors, secret: JsonObject) -> None:
+    _validate_data(errors, secret)
+    data = {key: base64.b64decode(value) for key, value in (secret.get("data") or {}).items()}
+    if sum(map(len, data.values())) > _DATA_MAX:
+        errors.too_long("data", _DATA_MAX)
+    kind = secret.get("type")
+    if kind == "kubernetes.io/service-account-token":
+        if not (secret["metadata"].get("annotations") or {}).get(_ACCOUNT_NAME):
+            errors.required(f"metadata.annotations[{_ACCOUNT_NAME}]")
+    elif kind in _DOCKER_KEYS:
+        _validate_docker_config(errors, data.get(_DOCKER_KEYS[kind]), f"data[{_DOCKER_KEYS[kind]}]")
+    elif kind == "kubernetes.io/basic-auth":
+        for key in ("username", "password") if not {"username", "password"} & data.keys() else ():
+            errors.required(f"data[{key}]")
+    elif kind == "kubernetes.io/ssh-auth":
+        if not data.get("ssh-privatekey"):
+            errors.required("data[ssh-privatekey]")
+    elif kind == "kubernetes.io/tls":
+        for key in ("tls.crt", "tls.key"):
+            if key not in data:
+                errors.required(f"data[{key}]")
+
+
+def _validate_docker_config(errors: Errors, content: bytes | None, path: str) -> None:
+    """The content must be a JSON object; the message does not show it."""
+    if content is None:
+        errors.required(path)
+        return
+    try:
+        value = gojson.loads(content.decode(errors="replace"))
+        problem = "" if isinstance(value, dict | None) else _NO_MAP.format(gojson.kind_of(value))
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        errors.invalid(path, "<secret contents redacted>", problem)
+
+
 def _validate_taints(errors: Errors, node: JsonObject) -> None:
     """(Upstream reports this wrong path.)"""
     seen: set[tuple[str, str]] = set()
@@ -156,11 +207,13 @@ def _validate_runtime_class(errors: Errors, runtime_class: JsonObject) -> None:
         errors.required("handler")
     else:
         errors.all_invalid("handler", handler, formats.dns1123_label(handler))
+    scheduling = runtime_class.get("scheduling") or {}
+    validate_labels(errors, scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector")
 
 
 _RULES: Mapping[str, Callable[[Errors, JsonObject], None]] = {
-    "ConfigMap": _validate_data,
-    "Secret": _validate_data,
+    "ConfigMap": _validate_config_map,
+    "Secret": _validate_secret,
     "Node": _validate_taints,
     "Lease": _validate_lease,
     "PriorityClass": _validate_priority_class,
@@ -187,7 +240,7 @@ def validate_kind_update(errors: Errors, resource: Resource, new: JsonObject, ol
         case "Event":
             validate_event_update(errors, new, old, strict=resource.converted)
     rule = _RULES.get(resource.kind)
-    if rule is not None and resource.kind != "PriorityClass":
+    if rule is not None and resource.kind not in ("PriorityClass", "RuntimeClass"):
         rule(errors, new)
 
 

@@ -112,6 +112,8 @@ def _create(store: Store, target: Target, obj: JsonObject, dry_run: bool, warn: 
         if metadata.get("namespace", target.namespace) != target.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = target.namespace
+    else:
+        metadata.pop("namespace", None)
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = generate_name(store, target, metadata["generateName"])
     if resource.namespaced:
@@ -230,10 +232,12 @@ def _check_name(target: Target, new: JsonObject) -> None:
         raise bad_request(problem)
     if name != target.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    if not target.resource.namespaced:
+        new["metadata"].pop("namespace", None)
+        return
     if namespace and namespace != target.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    if target.resource.namespaced:
-        new["metadata"]["namespace"] = target.namespace
+    new["metadata"]["namespace"] = target.namespace
 
 
 def _as_sent(resource: Resource, obj: JsonObject) -> JsonObject:

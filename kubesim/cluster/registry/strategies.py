@@ -17,6 +17,7 @@ from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode, encode
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.api.validation.metadata import validate_finalizer_names
 from kubesim.api.workloads.rules.kind_rules import rules_of
 from kubesim.cluster.registry.kind_rules import (
     check_base64,
@@ -304,6 +305,11 @@ def _rules_of(kind: str, known: Resource | None = None) -> Callable[[Errors, Jso
     return validate
 
 
+def _namespace_finalizers(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    validate_kubernetes_meta_update(errors, new["metadata"], old["metadata"])
+    validate_finalizer_names(errors, (new.get("spec") or {}).get("finalizers") or (), "spec.finalizers")
+
+
 _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     **{(kind, ""): Strategy(_nothing, _rules_of(kind)) for kind in RESOURCES},
     ("Pod", ""): Strategy(_prepare_pod, validate_pod_update),
@@ -314,7 +320,7 @@ _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("Node", "status"): Strategy(_keep("spec"), _rules_of("Node")),
     ("Namespace", ""): Strategy(_keep("spec", "status"), _rules_of("Namespace")),
     ("Namespace", "status"): Strategy(_keep("spec"), _rules_of("Namespace")),
-    ("Namespace", "finalize"): Strategy(_keep("status"), _rules_of("Namespace")),
+    ("Namespace", "finalize"): Strategy(_keep("status"), _namespace_finalizers),
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from kubesim.api.schema.conversions import CONVERSIONS
+from kubesim.api.schema.versions.conversions import CONVERSIONS
 from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.values import value_object
 

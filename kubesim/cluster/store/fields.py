@@ -13,7 +13,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.api.schema.events_v1 import field_path
+from kubesim.api.schema.versions.events_v1 import field_path
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.selectors import FieldSelector, SelectorError
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.conversions import CONVERSIONS, Conversion
 from kubesim.api.schema.types import model_of
+from kubesim.api.schema.versions.conversions import CONVERSIONS, Conversion
 from kubesim.values import value_object
 
 DEFINITION = "CustomResourceDefinition"

@@ -9,7 +9,6 @@ All of a run is below its state directory and, in the runtime, carries the id of
 
 from __future__ import annotations
 
-import asyncio
 import os
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,6 +54,7 @@ class CriPlugin(RuntimePlugin):
         self._identity: RuntimeIdentity | None = None
         self._calls: GrpcCalls | None = None
         self._followers: list[LogFollower] = []
+        self._problems: list[str] = []  # of the clean-up
 
     async def start(self, clock: LoopClock) -> None:
         from kubesim.runtime.cri.client.connection import HeldCalls, identify
@@ -103,31 +103,30 @@ class CriPlugin(RuntimePlugin):
         for follower in self._followers:
             follower.close()
         if self._calls is not None:
+            if self._identity is not None and not self._item.keep:
+                await self._clean()
             await self._calls.close()
+
+    async def _clean(self) -> None:
+        from kubesim.runtime.cri.client.leaks.cleaning import remove_sandboxes
+
+        state = self.state.directory
+        self._problems = [f"sandboxes of {state}: interrupted: kubesim cri leaks --clean removes them later"]
+        try:
+            self._problems = await remove_sandboxes(self._held, self.state.id)
+        except KubesimError as error:
+            self._problems = [f"sandboxes of {state}: {error}: kubesim cri leaks --clean removes them later"]
 
     def close(self) -> list[str]:
         """The remaining resources, unless the user keeps them."""
         if self._item.keep:
             self.state.close_kept()
             return []
-        problems = asyncio.run(self._clean()) if self._identity is not None else []
-        if problems:
+        if self._problems:
             self.state.close()
-            return problems
+            return self._problems
         problem = self.state.close_removed()
         return [problem] if problem else []
-
-    async def _clean(self) -> list[str]:
-        from kubesim.runtime.cri.client.leaks.cleaning import remove_sandboxes
-        from kubesim.runtime.cri.wire.grpc_calls import GrpcCalls
-
-        calls = GrpcCalls(self._path)
-        try:
-            return await remove_sandboxes(calls, self.state.id)
-        except KubesimError as error:
-            return [f"sandboxes of {self.state.directory}: {error}: kubesim cri leaks --clean removes them later"]
-        finally:
-            await calls.close()
 
 
 def _reopen(runtime: CriRuntime, log: str) -> None:

@@ -32,7 +32,7 @@ class RuntimeContract:
     """Subclass it with a name that begins with `Test`, and implement `play`."""
 
     has_container_events = True  # False: GetContainerEvents fails, and the kubelet falls back to listing
-    reports_resources = True  # False: a status has no resources, as before containerd 1.7
+    reports_resources = True  # False: a status has no resources
 
     def play(self, check: Check) -> None:
         """Run the check with a new subject. Runs of one class may share a runtime."""

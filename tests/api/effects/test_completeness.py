@@ -39,6 +39,22 @@ AT_THE_API_SERVER = {
     "Secret.immutable": "kubesim/cluster/registry/kind_rules.py",
     "Secret.stringData": "kubesim/cluster/registry/strategies.py",
     "ServiceSpec.clusterIPs": "kubesim/cluster/registry/services/cluster_ips.py",
+    "LimitRange.spec": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeSpec.limits": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.type": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.max": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.min": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.default": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.defaultRequest": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "LimitRangeItem.maxLimitRequestRatio": "kubesim/cluster/registry/limits/limit_ranges.py",
+    "ResourceQuota.spec": "kubesim/cluster/registry/limits/quotas.py",
+    "ResourceQuotaSpec.hard": "kubesim/cluster/registry/limits/quotas.py",
+    "ResourceQuotaSpec.scopes": "kubesim/cluster/registry/limits/usage.py",
+    "ResourceQuotaSpec.scopeSelector": "kubesim/cluster/registry/limits/usage.py",
+    "ScopeSelector.matchExpressions": "kubesim/cluster/registry/limits/usage.py",
+    "ScopedResourceSelectorRequirement.scopeName": "kubesim/cluster/registry/limits/usage.py",
+    "ScopedResourceSelectorRequirement.operator": "kubesim/cluster/registry/limits/usage.py",
+    "ScopedResourceSelectorRequirement.values": "kubesim/cluster/registry/limits/usage.py",
 }
 _SECRETS = {"kubesim.kubelet.volumes.object_manager"}
 _NODE_PORTS = {"kubesim.cluster.registry.services.node_ports"}

@@ -125,3 +125,29 @@ def test_a_test_that_times_out_is_stopped(tmp_path: Path) -> None:
     done = run(tmp_path, "b.yaml", "--timeout", "1s")
     assert done.returncode == 1
     assert "  b.yaml: it was stopped after 1s (--timeout)" in done.stdout.splitlines()
+
+
+def test_shards_share_the_tests(tmp_path: Path) -> None:
+    """The jobs of a CI matrix; a shard may be empty."""
+    for name in ("a", "b", "c"):
+        write_scenario(tmp_path, name)
+    shares = [json.loads(run(tmp_path, ".", "--shard", f"{number}/4", "-o", "json").stdout) for number in range(1, 5)]
+    assert [[result["file"] for result in share["results"]] for share in shares] == [
+        ["./a.yaml"],
+        ["./b.yaml"],
+        ["./c.yaml"],
+        [],
+    ]
+    assert shares[3]["passed"] == 0
+
+
+def test_an_executor_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    write_scenario(tmp_path, "good")
+    for words, problem in (
+        (("--executor", "slurm"), "argument --executor: must be one of processes, ray, not 'slurm'"),
+        (("--executor", "ray", "--jobs", "2"), "--jobs has no effect with --executor ray"),
+    ):
+        done = run(tmp_path, ".", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"kubesim: error: {problem}")
+        assert len(done.stderr.splitlines()) == 1

@@ -6,7 +6,7 @@ from kubesim.cluster.registry.strategies import strategy_of
 from kubesim.cluster.served.rest import handle
 from kubesim.cluster.store.api_groups import resources_by_path, verbs_of
 from kubesim.cluster.wire import encoded
-from tests.cluster.served.test_hostile_requests import KNOWN
+from tests.support.cluster.hostile_requests import KNOWN_ERRORS
 from tests.support.cluster.rest import new_store
 from tests.support.cluster.typed_requests import furnish_with_valid_objects, typed_request
 from tests.support.soak import LONG, rounds
@@ -30,7 +30,7 @@ def test_no_value_of_a_field_is_an_error_of_the_server() -> None:
             encoded(response.body)
         if response.status >= 500:
             said = response.text or str(response.body)
-            assert any(known in said for known in KNOWN), f"{where}: {said}"
+            assert any(known in said for known in KNOWN_ERRORS), f"{where}: {said}"
 
 
 def test_every_kind_can_be_updated() -> None:

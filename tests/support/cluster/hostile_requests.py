@@ -10,6 +10,22 @@ from typing import Any
 from kubesim.cluster.served.rest import Request, handle
 from kubesim.cluster.store.store import Store
 
+# A real server also answers these with 500.
+KNOWN_ERRORS = (
+    "strconv.ParseUint",
+    "failed to create typed patch object",
+    "resourceVersion should not be set",
+    "unknown patch type",
+    "merge key",
+    "connection refused",
+    "target.",
+    "list element types are not identical",
+    "retainKeys",
+    "expected a []",
+    "lists of lists",
+    "doesn't match $setElementOrder",
+    "cannot yet be specified",
+)
 _METHODS = (*("GET",) * 4, *("POST",) * 6, *("PUT",) * 3, *("PATCH",) * 6, "DELETE", "OPTIONS", "HEAD", "FROB")
 _ROOTS = (
     "/api/v1",

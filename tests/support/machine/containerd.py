@@ -62,6 +62,7 @@ state = "{directory}/state"
 class Containerd(NamedTuple):
     directory: Path
     process: subprocess.Popen[bytes]
+    programs: str = ""  # the directory of its programs, before those of the PATH
 
     @property
     def socket(self) -> str:
@@ -91,7 +92,7 @@ class Containerd(NamedTuple):
 
     def ctr(self, *words: str) -> str:
         line = ["ctr", "--address", self.socket, "--namespace", "k8s.io", *words]
-        return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(line, capture_output=True, text=True, check=True, env=_environment(self.programs)).stdout
 
     def containers(self) -> list[str]:
         return self.ctr("containers", "ls", "--quiet").split()
@@ -116,13 +117,17 @@ def require_containerd() -> None:
         pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
 
 
+def _environment(programs: str) -> dict[str, str]:
+    return {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}" if programs else os.environ["PATH"]}
+
+
 @contextmanager
-def running_containerd() -> Iterator[Containerd]:
+def running_containerd(programs: str = "") -> Iterator[Containerd]:
     require_containerd()
     directory = Path(tempfile.mkdtemp(prefix="ks-ctd-"))  # short: the path of a socket has at most 107 bytes
     try:
         _write_configuration(directory)
-        with _started(directory) as containerd:
+        with _started(directory, programs) as containerd:
             _import_images(containerd)
             yield containerd
     finally:
@@ -156,12 +161,13 @@ def _snapshotter(directory: Path) -> str:
 
 
 @contextmanager
-def _started(directory: Path) -> Iterator[Containerd]:
+def _started(directory: Path, programs: str) -> Iterator[Containerd]:
     script = f"ip link set lo up && exec containerd --config {directory}/config.toml"
     log = (directory / "log").open("wb")
     line = ["unshare", "--net", "--mount", "--propagation=private", "sh", "-c", script]
-    with log, subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
-        containerd = Containerd(directory, process)
+    environment = _environment(programs)
+    with log, subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment) as process:
+        containerd = Containerd(directory, process, programs)
         try:
             _wait_until_ready(containerd)
             yield containerd
@@ -172,8 +178,8 @@ def _started(directory: Path) -> Iterator[Containerd]:
 def _wait_until_ready(containerd: Containerd) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        line = ["ctr", "--address", containerd.socket, "version"]
-        if not subprocess.run(line, capture_output=True, check=False).returncode:
+        line, environment = ["ctr", "--address", containerd.socket, "version"], _environment(containerd.programs)
+        if not subprocess.run(line, capture_output=True, check=False, env=environment).returncode:
             return
         log = (containerd.directory / "log").read_text(errors="replace")[-2000:]
         assert containerd.process.poll() is None, f"containerd has ended: {log}"
@@ -206,7 +212,7 @@ def _processes_of(containerd: Containerd) -> list[int]:
             words = (path / "cmdline").read_bytes()
         except OSError:
             continue
-        if words.startswith(b"/usr/bin/containerd-shim") and any(mark in words for mark in marks):
+        if b"/containerd-shim" in words.split(b"\0")[0] and any(mark in words for mark in marks):
             found += [int(path.name), *_children(int(path.name))]
     return found
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kubesim.api.schema.conversions import CONVERSIONS
 from kubesim.api.schema.types import Type, is_struct, struct_fields
+from kubesim.api.schema.versions.conversions import CONVERSIONS
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.cluster.served.requests.field_numbers import NUMBERS
 from kubesim.golang import json as gojson

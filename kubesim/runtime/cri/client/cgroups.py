@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from kubesim.runtime.allocation.cgroups import PodCgroups, ResourceConfig
 from kubesim.runtime.cri.client.files.real_files import read_text, write_file
 from kubesim.runtime.cri.client.machine import CGROUP_ROOT
+
+_TRIES, _PAUSE_MS = 30, 100
 
 
 class SavedCgroups(PodCgroups):
@@ -63,16 +66,26 @@ def hierarchies(root: str = CGROUP_ROOT) -> list[str]:
 
 
 def remove_group(name: str, root: str = CGROUP_ROOT) -> list[str]:
-    """Remove a group with all below it; returns those that the kernel keeps, because something runs in them."""
+    """Remove a group with all below it; returns those that the kernel keeps, because something runs in them. What was
+    killed needs a moment to be gone."""
+    for _ in range(_TRIES):
+        kept = [path for hierarchy in hierarchies(root) for path in _removed(f"{hierarchy}/{name.strip('/')}")]
+        if not kept:
+            break
+        select.poll().poll(_PAUSE_MS)
+    return kept
+
+
+def _removed(group: str) -> list[str]:
+    """Those that are kept."""
     kept = []
-    for hierarchy in hierarchies(root):
-        for directory in _below(f"{hierarchy}/{name.strip('/')}"):
-            try:
-                os.rmdir(directory)
-            except FileNotFoundError:
-                pass
-            except OSError:
-                kept.append(directory)
+    for directory in _below(group):
+        try:
+            os.rmdir(directory)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            kept.append(directory)
     return kept
 
 

@@ -1,7 +1,7 @@
-"""A container becomes ready when its readiness probe succeeds, and stays ready until it stops, the probe fails, or its
-pod ends.
+"""A container becomes ready when its readiness probe succeeds, and not ready only for a cause.
 
 Services send traffic only to ready pods: too early, and it fails; and each change without a cause interrupts clients.
+Causes are that the container stops, its readiness probe fails, or its pod ends.
 
 Kubelets before v1.35 violate it when they start: results of probes are only in memory, and a readiness probe begins
 with Failure (kubernetes/kubernetes#100277, #78733). Later ones do so for containers that started less than 10 s

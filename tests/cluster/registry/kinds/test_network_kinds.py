@@ -132,6 +132,27 @@ def test_the_name_of_a_role_can_be_any_segment_of_a_path() -> None:
         assert send(new_store(), "POST", f"{ROLES}/roles", {"metadata": {"name": name}}).status == status
 
 
+def test_the_addresses_of_a_load_balancer_are_checked() -> None:
+    store, path = new_store(), "/api/v1/namespaces/orc/services"
+    for name, kind in (("lb", "LoadBalancer"), ("plain", "ClusterIP")):
+        body = {"metadata": {"name": name}, "spec": {"type": kind, "ports": [{"port": 80}]}}
+        assert send(store, "POST", path, body).status == 201
+
+    def write(name: str, *ingress: dict[str, Any]) -> dict[str, Any]:
+        status = {"status": {"loadBalancer": {"ingress": list(ingress)}}}
+        return body_of(send(store, "PATCH", f"{path}/{name}/status", status, MERGE))
+
+    kept = write("lb", {"ip": "10.0.0.1"})["status"]["loadBalancer"]["ingress"]
+    assert kept == [{"ip": "10.0.0.1", "ipMode": "VIP"}]
+    where = "status.loadBalancer.ingress"
+    assert write("plain", {"ip": "10.0.0.1"})["message"].endswith(
+        f"{where}: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
+    )
+    assert [cause["field"] for cause in write("lb", {"ip": "x"}, {"hostname": "10.0.0.1"})["details"]["causes"]] == [
+        f"{where}[0].ip", f"{where}[1].hostname"
+    ]  # fmt: skip
+
+
 def test_an_autoscaler_gets_defaults() -> None:
     spec = {"maxReplicas": 3, "scaleTargetRef": TARGET, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 5}}}
     made = body_of(send(new_store(), "POST", AUTOSCALERS.format(2), {"metadata": {"name": "m"}, "spec": spec}))["spec"]

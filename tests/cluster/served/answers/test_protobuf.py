@@ -13,7 +13,7 @@ from kubesim.cluster.served.rest import Request, Response, handle
 from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.store import Store
 from kubesim.golang.json import dumps
-from tests.cluster.served.requests.test_protobuf import CONFIG_MAP, PRIORITY_CLASS
+from tests.support.cluster.protobuf import CONFIG_MAP, PRIORITY_CLASS
 from tests.support.cluster.rest import body_of, new_store, send
 from tests.support.cluster.typed_requests import collection, furnish_with_valid_objects, valid_objects
 

@@ -44,7 +44,7 @@ def test_secrets_are_not_recorded(message: Any) -> None:
 
 
 class Recorder:
-    """Writes a recording directly."""
+    """Writes a recording, call by call."""
 
     def __init__(self) -> None:
         self.file = io.StringIO()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.validation.network import validate_path_segment
+from kubesim.api.validation.network import is_address, validate_balancer, validate_path_segment
 from kubesim.api.workloads.rules.kind_rules import KindRules
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
@@ -47,14 +47,10 @@ def _host(host: str) -> list[str]:
     return formats.wildcard_subdomain(host) if "*" in host else list(formats.dns1123_subdomain(host))
 
 
-def _is_address(text: str) -> bool:
-    return not formats.ip_address(text, strict=False)
-
-
 def _validate_rule(errors: Errors, rule: JsonObject, path: str) -> None:
     host, http = rule.get("host"), rule.get("http")
     if host:
-        if _is_address(host):
+        if is_address(host):
             errors.invalid(f"{path}.host", host, "must be a DNS name, not an IP address")
         errors.all_invalid(f"{path}.host", host, _host(host))
     if http is None:
@@ -124,13 +120,7 @@ def _validate_reference(errors: Errors, reference: JsonObject, path: str) -> Non
 def _validate_status(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     balancer = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     for n, ingress in enumerate(balancer):
-        path, ip, host = f"status.loadBalancer.ingress[{n}]", ingress.get("ip"), ingress.get("hostname")
-        if ip:
-            errors.all_invalid(f"{path}.ip", ip, formats.ip_address(ip))
-        if host:
-            errors.all_invalid(f"{path}.hostname", host, formats.dns1123_subdomain(host))
-            if _is_address(host):
-                errors.invalid(f"{path}.hostname", host, "must be a DNS name, not an IP address")
+        validate_balancer(errors, ingress, f"status.loadBalancer.ingress[{n}]")
 
 
 # -- classes --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_labels
-from kubesim.api.validation.network import validate_endpoint_ip
+from kubesim.api.validation.network import validate_balancer, validate_endpoint_ip
 from kubesim.api.workloads.rules.kind_rules import KindRules
 
 HEADLESS = "None"
@@ -75,7 +75,10 @@ def _default(service: JsonObject) -> None:
         spec["internalTrafficPolicy"] = "Cluster"
     if spec["type"] == LOAD_BALANCER and spec.get("allocateLoadBalancerNodePorts") is None:
         spec["allocateLoadBalancerNodePorts"] = True
-    service.setdefault("status", {}).setdefault("loadBalancer", {})
+    balancer = service.setdefault("status", {}).setdefault("loadBalancer", {})
+    for ingress in balancer.get("ingress") or () if spec["type"] == LOAD_BALANCER else ():
+        if ingress.get("ip"):
+            ingress.setdefault("ipMode", "VIP")
 
 
 def _prepare(service: JsonObject) -> None:
@@ -331,6 +334,22 @@ def _validate_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
             errors.forbidden("spec.healthCheckNodePort", "field is immutable")
 
 
+def _validate_status(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    path = "status.loadBalancer.ingress"
+    found = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    if found and (new.get("spec") or {}).get("type") != LOAD_BALANCER:
+        errors.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
+        return
+    for n, ingress in enumerate(found):
+        validate_balancer(errors, {"ip": ingress.get("ip")}, f"{path}[{n}]")
+        mode = ingress.get("ipMode")
+        if mode is not None and not ingress.get("ip"):
+            errors.forbidden(f"{path}[{n}].ipMode", "may not be specified when `ip` is not set")
+        elif mode is not None:
+            errors.unless_one_of(f"{path}[{n}].ipMode", mode, ("Proxy", "VIP"))
+        validate_balancer(errors, {"hostname": ingress.get("hostname")}, f"{path}[{n}]")
+
+
 # -- EndpointSlices -------------------------------------------------------------------------------------------------
 
 
@@ -380,7 +399,13 @@ def _validate_slice_update(errors: Errors, new: JsonObject, old: JsonObject) -> 
 
 RULES: Mapping[str, KindRules] = {
     "Service": KindRules(
-        _default, _prepare, _validate, _validate_update, has_generation=False, prepare_update=_prepare_update
+        _default,
+        _prepare,
+        _validate,
+        _validate_update,
+        has_generation=False,
+        prepare_update=_prepare_update,
+        validate_status=_validate_status,
     ),
     "EndpointSlice": KindRules(
         _default_slice,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kubesim.api.schema import autoscaling_v1, events_v1
+from kubesim.api.schema.versions import autoscaling_v1, events_v1
 from kubesim.values import value_object
 
 

@@ -1,0 +1,1 @@
+"""Kinds that are served in two versions and stored in one."""
