@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubesim.cli.main import make_parser
 from kubesim.linux import netns
@@ -127,6 +128,18 @@ def test_the_commands_in_a_labs_text_work(lab: object, demo: Path, clone: Path) 
     run(f"kubesim lab start {lab.number}", demo, clone)
     for command in INLINE.findall(lab.text):
         run(command, demo, clone)
+
+
+def test_lab_1_can_be_finished(demo: Path, clone: Path) -> None:
+    """From the start to the task, with the packages of `make demo`."""
+    folder = ROOT / "labs" / "01-first-crash"
+    run("kubesim lab start 1", demo, clone)
+    for answer in yaml.safe_load((folder / "solution.yaml").read_text())["answers"].values():
+        run(f"kubesim lab check {shlex.quote(answer)}", demo, clone)
+    copy = clone / "state" / "kubesim" / "labs" / folder.name / "scenario.yaml"
+    copy.write_text((folder / "solved.yaml").read_text())
+    run("kubesim lab check > end.txt", demo, clone)
+    assert "Lab 1 is done." in (clone / "end.txt").read_text()
 
 
 def test_commands_in_sentences_exist() -> None:

@@ -234,7 +234,7 @@ def served(count: str, line: Callable[[str, str], None]) -> None:
         server = ClusterServer(store, clock)
         await server.start()
         transport = HttpTransport(FixedAccess(Access(server.address)), clock)
-        call = Call("watch", "/api/v1/pods", {"watch": "true"}, patience_s=None)
+        call = Call("watch", "/api/v1/pods", {"watch": "true"}, timeout_s=None)
         watch, seen = Stopwatch(), 0
         async with transport.open(call) as reply:
             chunks = reply.chunks()

@@ -201,12 +201,12 @@ async def _follow(args: argparse.Namespace, output: str, agent: NodeFollower, cl
             await clock.sleep(SECOND)
 
 
-async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience_s: float | None) -> None:
+async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, timeout_s: float | None) -> None:
     """Wait until pods and node are listed; raises UsageError if the server does not answer in time."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
     begin = clock.now()
-    deadline = None if patience_s is None else begin + round(patience_s * SECOND)
+    deadline = None if timeout_s is None else begin + round(timeout_s * SECOND)
     while not agent.has_listed("Pod", "Node") or (
         not agent.has_listed("Event", "Lease") and clock.now() - begin < 2 * SECOND
     ):
@@ -217,7 +217,7 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience
         if in_time and denied is not None:
             raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the RBAC rules that it needs")
         if deadline is not None and clock.now() > deadline:
-            problem = _reason(agent.problems[-1]) if agent.problems else f"no answer within {patience_s:g} s"
+            problem = _reason(agent.problems[-1]) if agent.problems else f"no answer within {timeout_s:g} s"
             raise UsageError(f"cannot reach the cluster: {problem}")
     while in_time and not agent.references_checked and (deadline is None or clock.now() < deadline):
         await clock.sleep(20 * MILLISECOND)

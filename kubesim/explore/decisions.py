@@ -70,7 +70,7 @@ def rules_of(group: str) -> tuple[str, ...]:
 
 
 def coverage_of(reached: Iterable[str]) -> list[DecisionCoverage]:
-    """What runs with these rules (`KIND: REASON`) have covered."""
+    """The coverage by runs with these rules (`KIND: REASON`)."""
     texts = "\n".join(sorted(reached))
     return [
         DecisionCoverage(group, len(rules), tuple(rule for rule in rules if not _pattern(rule).search(texts)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubesim.explore.removal import text_of
 from kubesim.explore.search.finding import Finding
-from kubesim.explore.subject import PATIENCE, survives_faults
+from kubesim.explore.subject import TIMEOUT, survives_faults
 from kubesim.golang.text import duration
 from kubesim.scenario.language.document import STRICT
 
@@ -56,7 +56,7 @@ def _spec(finding: Finding, spec: Mapping[str, Any]) -> dict[str, Any]:
     elif isinstance(given := spec.get("invariants"), dict):
         changed["invariants"] = {key: value for key, value in given.items() if key == "disabled"}
     if "convergence" in run.subject.checked:
-        changed["convergesWithin"] = spec.get("convergesWithin") or duration(PATIENCE)
+        changed["convergesWithin"] = spec.get("convergesWithin") or duration(TIMEOUT)
     faults = [*_listed(spec.get("faults")), *(choice.item for choice in run.choices if not choice.is_draw)]
     if faults:
         changed["faults"] = faults

@@ -18,7 +18,7 @@ from kubesim.scenario.load.overlay import Overlay
 from kubesim.values import replace, value_object
 
 CHECKS = (*NAMES, "convergence", "expectations")
-PATIENCE = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
+TIMEOUT = 15 * MINUTE  # longer than any back-off: what has not converged by then never will
 _LASTING = ("condition", "ready", "gone", "exists", "endpoints")  # questions about a state to which a pod returns
 
 
@@ -89,7 +89,7 @@ class ExploreSubject:
             "expect": tuple(map(relaxed, filter(survives_faults, scenario.spec.expect))),
         }
         if "convergence" in self.checked:
-            update = {**update, "converges_within": scenario.spec.converges_within or PATIENCE}
+            update = {**update, "converges_within": scenario.spec.converges_within or TIMEOUT}
         if "expectations" not in self.checked:
             update = {**update, "expect": ()}
         return scenario.model_copy(update={"spec": scenario.spec.model_copy(update=update)})

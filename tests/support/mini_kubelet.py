@@ -16,7 +16,7 @@ from kubesim.values import part
 from tests.support.cri_node import CriClient
 from tools.kubectl import kubectl
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 _VERBS = ["create", "get", "list"]
 _DISCOVERY: dict[str, Any] = {
     "/api": {"kind": "APIVersions", "versions": ["v1"]},
@@ -116,7 +116,7 @@ class MiniKubelet:
 
     async def kubectl(self, *words: str, version: str, input: str = "") -> tuple[int, str, str]:
         process = await self.start(*words, version=version)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             out, error = await process.communicate(input.encode())
         assert process.returncode is not None
         return process.returncode, out.decode(), error.decode()

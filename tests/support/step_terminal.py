@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[\d;]*)?m")
 _SEQUENCE = re.compile(r"\x1b(?:\[[\d;?<>=$]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[()][A-Z0-9])")
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class StepTerminal:
@@ -58,7 +58,7 @@ class StepTerminal:
     def until(self, text: str, *, raw: bool = False) -> str:
         written, self._unread = self._unread, ""
         while text not in (written if raw else _SEQUENCE.sub("", written)):
-            ready, _, _ = select.select([self.controller], [], [], PATIENCE_S)
+            ready, _, _ = select.select([self.controller], [], [], TIMEOUT_S)
             assert ready, f"{text!r} did not come; so far {written!r}"
             written += os.read(self.controller, 65536).decode(errors="replace")
         if raw:
@@ -69,7 +69,7 @@ class StepTerminal:
     def ended(self) -> int:
         """The exit code. Checks that the terminal was restored."""
         self.until(LEAVE, raw=True)
-        code = self.process.wait(timeout=PATIENCE_S)
+        code = self.process.wait(timeout=TIMEOUT_S)
         assert termios.tcgetattr(self.terminal) == self.before
         return code
 

@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.processes import start
 from tools.kubectl import kubectl
 
-PATIENCE_S = 60  # for actions that take a second on an idle machine
+TIMEOUT_S = 60  # for actions that take a second on an idle machine
 _POLL_S = 0.05
 
 
@@ -39,7 +39,7 @@ class Up:
             input=input,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
             cwd=cwd,
         )
@@ -71,14 +71,14 @@ class Up:
     def stop(self, number: int = signal.SIGINT) -> tuple[int, str, str]:
         """Stop the cluster; returns exit code and output."""
         self.process.send_signal(number)
-        out, error = self.process.communicate(timeout=PATIENCE_S)
+        out, error = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, out, error
 
 
 def wait_until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while not holds():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S} s for {what}"
+        assert time.monotonic() < deadline, f"waited {TIMEOUT_S} s for {what}"
         time.sleep(_POLL_S)
 
 
@@ -121,4 +121,4 @@ def running_nodes(up: Up, *words: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)

@@ -16,7 +16,7 @@ from kubernetes.leaderelection.leaderelectionrecord import LeaderElectionRecord
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.stream import stream
 
-from tests.support.up import PATIENCE_S, Up, running_up, wait_until
+from tests.support.up import TIMEOUT_S, Up, running_up, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_list_and_watch_follow_a_deployment(api: client.ApiClient) -> None:
     known = {pod.metadata.name: pod for pod in listed.items}
     deleting, follower = False, watch.Watch()
     version = listed.metadata.resource_version
-    select = {"label_selector": "app=web", "resource_version": version, "timeout_seconds": PATIENCE_S}
+    select = {"label_selector": "app=web", "resource_version": version, "timeout_seconds": TIMEOUT_S}
     for event in follower.stream(core.list_namespaced_pod, "default", **select):
         pod = event["object"]
         if event["type"] == "DELETED":
@@ -74,7 +74,7 @@ def look_inside(core: client.CoreV1Api, name: str) -> None:
     wanted = {"command": command, "stdout": True, "stderr": True, "_preload_content": False}
     answer = stream(core.connect_get_namespaced_pod_exec, name, "default", **wanted)
     connection = answer.sock.sock
-    answer.run_forever(timeout=PATIENCE_S)
+    answer.run_forever(timeout=TIMEOUT_S)
     assert (answer.read_stdout(), answer.read_stderr(), answer.returncode) == ("out\n", "err\n", 0)
     answer.close()
     connection.close()  # the package leaves it open when the server has ended the stream
@@ -85,7 +85,7 @@ def test_the_asynchronous_client_follows_a_pod(up: Up) -> None:
     async def main() -> list[str]:
         phases: list[str] = []
         body = {"metadata": {"name": "once"}, "spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
-        async with await aio.config.new_client_from_config(str(up.kubeconfig)) as api, asyncio.timeout(PATIENCE_S):
+        async with await aio.config.new_client_from_config(str(up.kubeconfig)) as api, asyncio.timeout(TIMEOUT_S):
             core = aio.client.CoreV1Api(api)
             version = (await core.list_namespaced_pod("default")).metadata.resource_version
             await core.create_namespaced_pod("default", body)
@@ -125,16 +125,16 @@ def test_an_informer_mirrors_the_objects(api: client.ApiClient, informer: Shared
     for kind in ("ADDED", "MODIFIED", "DELETED"):
         informer.add_event_handler(kind, lambda obj, kind=kind: seen.put((kind, obj.metadata.name)))
     informer.start()
-    assert seen.get(timeout=PATIENCE_S) == ("ADDED", "before")
+    assert seen.get(timeout=TIMEOUT_S) == ("ADDED", "before")
     core.create_namespaced_config_map("default", config_map("later", a="1"))
-    assert seen.get(timeout=PATIENCE_S) == ("ADDED", "later")
+    assert seen.get(timeout=TIMEOUT_S) == ("ADDED", "later")
     core.patch_namespaced_config_map("later", "default", {"data": {"a": "2"}})
-    assert seen.get(timeout=PATIENCE_S) == ("MODIFIED", "later")
+    assert seen.get(timeout=TIMEOUT_S) == ("MODIFIED", "later")
     assert informer.cache.get_by_key("default/later").data == {"a": "2"}
     core.patch_namespaced_config_map("later", "default", {"metadata": {"labels": {"cached": "no"}}})
-    assert seen.get(timeout=PATIENCE_S) == ("DELETED", "later")
+    assert seen.get(timeout=TIMEOUT_S) == ("DELETED", "later")
     core.delete_namespaced_config_map("before", "default")
-    assert seen.get(timeout=PATIENCE_S) == ("DELETED", "before")
+    assert seen.get(timeout=TIMEOUT_S) == ("DELETED", "before")
     assert informer.cache.list() == []
 
 
@@ -156,7 +156,7 @@ def test_the_dynamic_client_uses_custom_resources(api: client.ApiClient) -> None
     with pytest.raises(client.ApiException) as refused:
         widgets.patch(name="w", namespace="default", **too_large)
     assert refused.value.status == 422
-    (event,) = itertools.islice(widgets.watch(namespace="default", timeout=PATIENCE_S), 1)
+    (event,) = itertools.islice(widgets.watch(namespace="default", timeout=TIMEOUT_S), 1)
     assert (event["type"], event["object"].metadata.name) == ("ADDED", "w")
     extensions.delete_custom_resource_definition("widgets.shop.example")
 
@@ -190,7 +190,7 @@ def test_the_asynchronous_client_executes_a_command(up: Up) -> None:
     async def main() -> str:
         settings = aio.client.Configuration()
         await aio.config.load_kube_config(str(up.kubeconfig), client_configuration=settings)
-        async with WsApiClient(settings) as streams, asyncio.timeout(PATIENCE_S):
+        async with WsApiClient(settings) as streams, asyncio.timeout(TIMEOUT_S):
             core = aio.client.CoreV1Api(streams)
             wanted = {"command": ["sh", "-c", "echo out; echo err >&2"], "stdout": True, "stderr": True}
             return str(await core.connect_get_namespaced_pod_exec("async", "default", **wanted))

@@ -18,7 +18,7 @@ from kubesim.testing.served import ServedNodes
 from kubesim.up.control.client import control_clock
 from kubesim.up.control.commands import ClockCommand, parse_command
 from kubesim.up.control.server import listen
-from tests.support.up import PATIENCE_S, Up, is_ready, running_up
+from tests.support.up import TIMEOUT_S, Up, is_ready, running_up
 
 CRASHING = ("run", "crash", "--image=busybox", "--", "sh", "-c", "exit 1")
 
@@ -110,7 +110,7 @@ def test_only_the_owner_reaches_the_socket(up: Up) -> None:
 )
 def test_bad_requests_are_answered(up: Up, line: bytes, problem: str) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(PATIENCE_S)
+        connection.settimeout(TIMEOUT_S)
         connection.connect(str(socket_of(up)))
         connection.sendall(line)
         assert problem in json.loads(connection.makefile("rb").readline())["error"]

@@ -15,7 +15,7 @@ import pytest
 
 from kubesim.cli.main import main
 from tests.support.processes import start
-from tests.support.up import PATIENCE_S, Up, running_up, start_up
+from tests.support.up import TIMEOUT_S, Up, running_up, start_up
 
 
 def answer(up: Up, path: str, token: str | None = None) -> int:
@@ -27,7 +27,7 @@ def answer(up: Up, path: str, token: str | None = None) -> int:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(cluster["server"] + path, headers=headers)
     try:
-        with urllib.request.urlopen(request, context=context, timeout=PATIENCE_S) as response:
+        with urllib.request.urlopen(request, context=context, timeout=TIMEOUT_S) as response:
             return int(response.status)
     except urllib.error.HTTPError as error:
         with error:
@@ -63,7 +63,7 @@ def test_sigterm_stops_it_cleanly(tmp_path: Path) -> None:
 
 def test_it_ends_after_the_given_time(tmp_path: Path) -> None:
     process = start("up", "--kubeconfig", str(tmp_path / "k"), "--for", "300ms")
-    out, error = process.communicate(timeout=PATIENCE_S)
+    out, error = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, error) == (0, "")
     assert out.endswith("kubesim: stopped\n")
 
@@ -139,10 +139,10 @@ def test_the_report_follows_the_cluster(tmp_path: Path) -> None:
         shown = up.process.stderr.readline()
         address = shown.split(", the report on ")[1].strip()
         assert shown.startswith("kubesim: serving on http://127.0.0.1:")
-        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answered:
+        with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answered:
             assert "follow" in answered.read().decode()
         up.run_pod("web", "sleep", "1000")
-        with urllib.request.urlopen(f"{address}/data", timeout=PATIENCE_S) as answered:
+        with urllib.request.urlopen(f"{address}/data", timeout=TIMEOUT_S) as answered:
             assert "default/web" in answered.read().decode()
         assert up.stop()[0] == 0
     assert "default/web" in page.read_text()

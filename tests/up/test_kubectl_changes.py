@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import TIMEOUT_S, Up, running_up
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
 ROWS = re.compile(r" {2,}")
@@ -82,7 +82,7 @@ def editor(tmp_path: Path, script: str) -> dict[str, str]:
 
 def edit(up: Up, env: dict[str, str], *words: str, version: str = "1.36") -> subprocess.CompletedProcess[str]:
     command = up.command("edit", *words, version=version)
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 @both
@@ -170,14 +170,14 @@ def test_wait_for_creation_a_condition_a_value_and_the_end(up: Up) -> None:
     command = up.command("wait", "--for=create", "pod/later", "--timeout=60s")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
         up.kubectl("run", "later", "--image=nginx")
-        assert waiting.communicate(timeout=PATIENCE_S)[0] == "pod/later condition met\n"
+        assert waiting.communicate(timeout=TIMEOUT_S)[0] == "pod/later condition met\n"
     assert up.kubectl("wait", "--for=condition=Ready", "pod/later", "--timeout=60s") == "pod/later condition met\n"
     value = "--for=jsonpath={.status.containerStatuses[0].restartCount}=0"
     assert up.kubectl("wait", value, "pod/later") == "pod/later condition met\n"
     command = up.command("wait", "--for=delete", "pod/later", "--timeout=60s")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
         up.kubectl("delete", "pod", "later", "--now")
-        waiting.communicate(timeout=PATIENCE_S)
+        waiting.communicate(timeout=TIMEOUT_S)
         assert waiting.returncode == 0
 
 

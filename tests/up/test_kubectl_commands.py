@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.up import PATIENCE_S, Up, is_ready, running_up
+from tests.support.up import TIMEOUT_S, Up, is_ready, running_up
 
 RECORDED = Path(__file__).parents[1] / "cluster" / "data" / "kubectl-commands.jsonl.gz"
 SCENARIO = """\
@@ -110,7 +110,7 @@ def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = ""
             capture_output=True,
             text=True,
             cwd=directory,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=False,
         )
         found = (done.returncode, form(done.stdout), message_form(done.stderr))

@@ -19,7 +19,7 @@ from kubesim.cluster.served.access import Attributes
 from kubesim.errors import UsageError
 from kubesim.up.kubelet.endpoints import open_endpoints
 from kubesim.up.kubelet.requests import KubeletRequest, attributes_of, parse_path, query_of
-from tests.support.up import PATIENCE_S, Up, is_ready, running_nodes, running_up
+from tests.support.up import TIMEOUT_S, Up, is_ready, running_nodes, running_up
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
 LOOP = ["sh", "-c", "echo begun; while true; do sleep 1; echo tick; done"]
@@ -75,7 +75,7 @@ def test_port_forward(up: Up, version: str) -> None:
     ) as process:
         assert process.stdout is not None
         port = process.stdout.readline().partition("127.0.0.1:")[2].split()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S) as answer:
             assert answer.read() == b"<h1>Welcome to nginx!</h1>\n"
         process.send_signal(signal.SIGTERM)
 
@@ -123,7 +123,7 @@ def ask(up: Up, path: str, token: str = "", method: str = "GET") -> tuple[int, s
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"https://{address}:10250{path}", headers=headers, method=method)
     try:
-        with urllib.request.urlopen(request, context=context, timeout=PATIENCE_S) as response:
+        with urllib.request.urlopen(request, context=context, timeout=TIMEOUT_S) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -162,7 +162,7 @@ def test_anybody_may_if_the_configuration_says_so(up: Up) -> None:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         url = f"https://127.0.0.1:{endpoint['Port']}/healthz"
-        with urllib.request.urlopen(url, context=context, timeout=PATIENCE_S) as response:
+        with urllib.request.urlopen(url, context=context, timeout=TIMEOUT_S) as response:
             assert response.read() == b"ok"
 
 

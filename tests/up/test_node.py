@@ -19,7 +19,7 @@ from kubesim.cluster.served.access import attributes_of
 from kubesim.up.node.status_patch import changes
 from tests.support.fakes.faulty_proxy import FaultyProxy
 from tests.support.processes import start
-from tests.support.up import PATIENCE_S, Up, is_ready, running_up
+from tests.support.up import TIMEOUT_S, Up, is_ready, running_up
 
 SPEED = ("--speed", "5")
 
@@ -41,7 +41,7 @@ def nodes(up: Up, *words: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)
 
 
 def pod_on(node: str, name: str, **container: Any) -> str:
@@ -127,14 +127,14 @@ def test_it_writes_only_permitted_objects(up: Up, tmp_path: Path, capsys: pytest
 def test_a_signal_stops_it_cleanly(up: Up, number: int) -> None:
     with nodes(up, "--name", "stops") as process:
         process.send_signal(number)
-        out, error = process.communicate(timeout=PATIENCE_S)
+        out, error = process.communicate(timeout=TIMEOUT_S)
         assert (process.returncode, error) == (0, "")
         assert out == "kubesim: stopped; the nodes stay registered, and the cluster will find them not ready\n"
 
 
 def test_it_ends_after_the_given_time(up: Up) -> None:
     with nodes(up, "--name", "ends", "--for", "300ms") as process:
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.fakes.faulty_proxy import CUT, FaultyProxy
 from tests.support.processes import start
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import TIMEOUT_S, Up, running_up
 
 NODE = "faulty"
 
@@ -42,7 +42,7 @@ def node(up: Up, proxy: FaultyProxy, tmp_path_factory: pytest.TempPathFactory) -
         assert process.poll() is None
     finally:
         process.terminate()
-        _, error = process.communicate(timeout=PATIENCE_S)
+        _, error = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in error
     assert process.returncode == 0
 

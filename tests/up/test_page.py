@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import start
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import TIMEOUT_S, Up, running_up
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "up.md").read_text()
@@ -43,6 +43,6 @@ def test_kubesim_commands_work(command: str, up: Up, tmp_path: Path) -> None:
         words += ["--for", "300ms"]
     environ = {**os.environ, "KUBECONFIG": str(up.kubeconfig), "XDG_STATE_HOME": str(tmp_path)}
     process = start(*words, cwd=ROOT, env=environ)
-    out, error = process.communicate(timeout=PATIENCE_S)
+    out, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode in (0, 1), error  # a scenario may expect a later state
     assert "kubesim: stopped" in out or out.startswith("apiVersion: rbac") or (is_clock and out[:2] == "20")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import TIMEOUT_S, Up, running_up
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
 
@@ -44,10 +44,10 @@ def forwarded(up: Up, request: pytest.FixtureRequest) -> Iterator[tuple[int, sub
 def test_port_forward_connects_in_the_network_of_the_pod(forwarded: tuple[int, subprocess.Popen[str]]) -> None:
     """Several connections at once; a bare TCP client sees the bytes of the server."""
     for _ in range(2):
-        with urllib.request.urlopen(f"http://127.0.0.1:{forwarded[0]}/", timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{forwarded[0]}/", timeout=TIMEOUT_S) as answer:
             assert answer.read() == b"<h1>Welcome to nginx!</h1>\n"
-    with socket.create_connection(("127.0.0.1", forwarded[0]), PATIENCE_S) as first:
-        with socket.create_connection(("127.0.0.1", forwarded[0]), PATIENCE_S) as second:
+    with socket.create_connection(("127.0.0.1", forwarded[0]), TIMEOUT_S) as first:
+        with socket.create_connection(("127.0.0.1", forwarded[0]), TIMEOUT_S) as second:
             second.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert second.makefile("rb").readline() == b"HTTP/1.1 200 OK\r\n"
         first.sendall(b"GET /none HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -58,7 +58,7 @@ def test_port_forward_connects_in_the_network_of_the_pod(forwarded: tuple[int, s
 def test_port_forward_to_a_port_on_which_nothing_listens(forwarded: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = forwarded
     with pytest.raises(OSError, match=r"closed|reset"):
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S)
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S)
     process.send_signal(signal.SIGTERM)
     assert process.stderr is not None
     assert "dial tcp4 127.0.0.1:81: connect: connection refused" in process.stderr.read()

@@ -20,7 +20,7 @@ from kubesim.errors import ApiError, InputError, UsageError
 from kubesim.up.state import LOG, StateLog, read_log
 from tests.support.processes import start
 from tests.support.soak import LONG, SOAK
-from tests.support.up import PATIENCE_S, Up, running_up
+from tests.support.up import TIMEOUT_S, Up, running_up
 
 KILLS = 200 if SOAK else 3
 
@@ -132,7 +132,7 @@ def test_a_write_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> Non
 def test_a_second_cluster_with_the_same_state_ends_without_a_failure(tmp_path: Path) -> None:
     words = ("--state", str(tmp_path / "state"), "--kubeconfig", str(tmp_path / "kubeconfig"), "--for", "1s")
     for _ in range(2):
-        output, errors = (process := start("up", *words)).communicate(timeout=PATIENCE_S)
+        output, errors = (process := start("up", *words)).communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, output + errors
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.up import PATIENCE_S, Up, running_up, wait_until
+from tests.support.up import TIMEOUT_S, Up, running_up, wait_until
 
 VERSIONS = ("1.36", "1.20")
 both = pytest.mark.parametrize("version", VERSIONS)
@@ -74,7 +74,7 @@ def test_port_forward_reaches_the_listening_program(up: Up, version: str) -> Non
         assert process.stdout is not None
         port = process.stdout.readline().partition("127.0.0.1:")[2].split()[0]
         for _ in range(2):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S) as answer:
                 assert answer.read() == b"<h1>Welcome to nginx!</h1>\n"
         process.send_signal(signal.SIGTERM)
 
@@ -87,7 +87,7 @@ def test_port_forward_to_a_closed_port(up: Up) -> None:
         assert process.stderr is not None
         port = process.stdout.readline().partition("127.0.0.1:")[2].split()[0]
         with pytest.raises(OSError, match=r"closed|reset"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S)
         process.send_signal(signal.SIGTERM)
         assert "dial tcp4 127.0.0.1:81: connect: connection refused" in process.stderr.read()
 

@@ -19,7 +19,7 @@ from kubesim.kubeletconfig.rules import check_configuration
 from kubesim.scenario.load.overlay import make_overlay
 
 USED = ("syncFrequency", "nodeLeaseDurationSeconds", "crashLoopBackOff", "featureGates")
-PATIENCE_S = 10.0
+TIMEOUT_S = 10.0
 _RIGHT = "verb get on resource nodes/proxy"
 
 
@@ -34,7 +34,7 @@ def periods_from_file(path: str) -> KubeletPeriods:
 
 async def periods_from_node(transport: Transport, node: str) -> KubeletPeriods:
     """The periods of this node's running kubelet. Raises UsageError with the server's answer."""
-    call = Call("get", configz_path(node), patience_s=PATIENCE_S)
+    call = Call("get", configz_path(node), timeout_s=TIMEOUT_S)
     try:
         async with ReadOnlyTransport(transport).open(call) as reply:
             body = await read_all(reply)

@@ -10,12 +10,12 @@ from kubesim.errors import TransportError
 
 SHOWN = 3
 LISTED = 5000
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 
 
 async def near_nodes(transport: Transport, name: str) -> tuple[str, ...]:
     """The nodes with similar names, the most similar first; empty if listing nodes is forbidden."""
-    call = Call("list", "/api/v1/nodes", {"limit": str(LISTED)}, accept=METADATA_LIST_ONLY, patience_s=PATIENCE_S)
+    call = Call("list", "/api/v1/nodes", {"limit": str(LISTED)}, accept=METADATA_LIST_ONLY, timeout_s=TIMEOUT_S)
     try:
         async with transport.open(call) as reply:
             body = await read_all(reply)

@@ -19,7 +19,7 @@ from kubesim.values import value_object
 Purpose = Literal["volume", "environment", "pull"]
 _PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets", "PersistentVolumeClaim": "persistentvolumeclaims"}
 _FIELDS = (("ConfigMap", "configMap"), ("Secret", "secret"))
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 
 
 @value_object
@@ -100,7 +100,7 @@ async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, f
     """
     kind, namespace, name = key
     path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"
-    async with transport.open(Call("get", path, accept=METADATA_ONLY, patience_s=PATIENCE_S)) as reply:
+    async with transport.open(Call("get", path, accept=METADATA_ONLY, timeout_s=TIMEOUT_S)) as reply:
         body = await read_all(reply)
     if reply.status == 404:
         return False

@@ -41,7 +41,7 @@ KEPT = 1000  # divergences and problems; limits the memory of long watches
 CATCHING_UP = RECONNECT
 LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
-PATIENCE_S = 5.0  # for a request for a single pod
+TIMEOUT_S = 5.0  # for a request for a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
@@ -162,7 +162,7 @@ class NodeFollower:
     async def _is_as_seen(self, pod: Pod) -> bool:
         """Whether the server has nothing newer of a pod: a stalled watch is not a divergence of the kubelet."""
         meta = pod.metadata
-        call = Call("get", f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}", patience_s=PATIENCE_S)
+        call = Call("get", f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}", timeout_s=TIMEOUT_S)
         try:
             async with self._transport.open(call) as reply:
                 body = await read_all(reply)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from kubesim.clock import Clock
 from kubesim.cluster.remote.kubeconfig import find_access
 from kubesim.cluster.remote.refusals import DecisiveTransport
-from kubesim.cluster.remote.transport import CONNECT_S, PATIENCE_S, ReadOnlyTransport, Transport
+from kubesim.cluster.remote.transport import CONNECT_S, TIMEOUT_S, ReadOnlyTransport, Transport
 from kubesim.errors import UsageError
 
 
@@ -20,7 +20,7 @@ def connect(
     context: str = "",
     *,
     may_write: bool = False,
-    request_timeout_s: float | None = PATIENCE_S,
+    request_timeout_s: float | None = TIMEOUT_S,
     connect_timeout_s: float | None = CONNECT_S,
 ) -> Transport:
     """Connect to the cluster of a kubeconfig (see `find_access`). The first call sends the first request.

@@ -28,10 +28,10 @@ from kubesim.clock import Clock
 from kubesim.cluster.remote.access import Access, AccessLoader
 from kubesim.cluster.remote.bodies import BadBody, BodyBudget, unpacked
 from kubesim.cluster.remote.resolver import OwnThreadResolver
-from kubesim.cluster.remote.transport import CONNECT_S, PATIENCE_S, Call, Reply
+from kubesim.cluster.remote.transport import CONNECT_S, TIMEOUT_S, Call, Reply
 from kubesim.errors import TransportError, UsageError
 
-REQUEST_TIMEOUT_S = PATIENCE_S
+REQUEST_TIMEOUT_S = TIMEOUT_S
 MAX_HEADER = 16 << 10
 READ_BUFFER = 2**18
 _KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 3))
@@ -141,7 +141,7 @@ class HttpTransport:
         if call.content_type:
             headers[hdrs.CONTENT_TYPE] = call.content_type
         total = None if call.verb == "watch" else self._timeout_s
-        silence = None if call.patience_s == PATIENCE_S else call.patience_s
+        silence = None if call.timeout_s == TIMEOUT_S else call.timeout_s
         timeout = ClientTimeout(total=total, sock_connect=self._connect_s, sock_read=silence)
         try:
             return await session.http.request(

@@ -27,7 +27,7 @@ METHODS: Mapping[Verb, str] = {
     "deletecollection": "DELETE",
 }
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
-PATIENCE_S, CONNECT_S = 60.0, 30.0
+TIMEOUT_S, CONNECT_S = 60.0, 30.0
 # A GET of these gives access to a container or a node. The API server counts it as reading, but the container can
 # change.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
@@ -39,7 +39,7 @@ METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 
 @value_object
 class Call:
-    """A call. `patience_s` is how long the server may be silent before the connection counts as broken; None: forever.
+    """A call. `timeout_s` is how long the server may be silent before the connection counts as broken; None: forever.
     A transport with a limit for the whole response may use that instead.
     """
 
@@ -49,7 +49,7 @@ class Call:
     accept: str = "application/json"
     body: bytes = b""
     content_type: str = ""
-    patience_s: float | None = PATIENCE_S
+    timeout_s: float | None = TIMEOUT_S
 
     @property
     def method(self) -> str:

@@ -29,7 +29,7 @@ def reaction(mask: Mask) -> Reaction:
 
 
 class NetConfSyncer:
-    """Reloads networks. Creating it loads them. `last_status` is None while there is no error."""
+    """Loads networks, and reloads them when the directory changes. `last_status` is None while there is no error."""
 
     def __init__(self, cni: CNI, *options: LoadOption) -> None:
         self._cni, self._options = cni, options

@@ -176,11 +176,11 @@ class _Process:
         loop.add_reader(self._child.exit_fd, self._exited)
         for fd in self._outputs:
             os.set_blocking(fd, False)
-        patience: asyncio.TimerHandle | None = None
+        drain_timer: asyncio.TimerHandle | None = None
         if isinstance(loop, VirtualLoop):  # virtual timers do not advance during the pause
             self._read_while_running()
         else:
-            patience = loop.call_later(_DRAIN_S, self._read_while_running)
+            drain_timer = loop.call_later(_DRAIN_S, self._read_while_running)
         try:
             if ctx is BACKGROUND:
                 await self._ended
@@ -188,8 +188,8 @@ class _Process:
                 with ctx.listening(self._kill):
                     await self._ended
         finally:
-            if patience is not None:
-                patience.cancel()
+            if drain_timer is not None:
+                drain_timer.cancel()
             self._finish()
         assert self._status is not None
         if self._interrupted and not self._status:  # it succeeded, but perhaps only because it was interrupted

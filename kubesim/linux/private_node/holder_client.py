@@ -22,7 +22,7 @@ from kubesim.linux.private_node import holder_messages as messages
 from kubesim.linux.private_node.holder import STATUS
 from kubesim.linux.private_node.obstacles import SETTINGS, no_private_node
 
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 KILLED: Final = 9  # wait status of a killed process
 
 _PROGRAM = """
@@ -61,7 +61,7 @@ class Underlay:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        ours.settimeout(PATIENCE_S)
+        ours.settimeout(TIMEOUT_S)
         self._socket = ours
         try:
             self._received()
@@ -106,7 +106,7 @@ class PrivateNode:
     """A node that accepts requests. An error of the kernel is raised as OSError."""
 
     def __init__(self, asked: socket.socket) -> None:
-        asked.settimeout(PATIENCE_S)
+        asked.settimeout(TIMEOUT_S)
         self._socket = asked
         self._directories: list[int] = []
 

@@ -70,7 +70,7 @@ class RealNetwork(SimulatedNetwork):
         connection = await self._dial(request.host, request.port, timeout)
         host = request.host_header or request.url.partition("://")[2].partition("/")[0]
         headers = (("Host", host), *request.headers)
-        answer = await connection.request(ShellRequest(request.target, headers=headers), patient=not timeout)
+        answer = await connection.request(ShellRequest(request.target, headers=headers), waits_for_close=not timeout)
         if answer is not None:
             return response_of(request, answer)
         if not timeout:
@@ -185,7 +185,7 @@ class Connection:
             except OSError:  # the other side closed early, or ignores the end
                 pass
 
-    async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
+    async def request(self, request: ShellRequest, *, waits_for_close: bool = False) -> HttpAnswer | None:
         """Send an HTTP request; None if the response is not HTTP. Without a timeout wait for the server to close."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
@@ -199,7 +199,7 @@ class Connection:
                     await loop.sock_sendall(made, text.encode("latin-1", "replace"))
                     reading = loop.create_task(_all_of(made))
                     await asyncio.wait((reading, silence), return_when=asyncio.FIRST_COMPLETED)
-                if patient:
+                if waits_for_close:
                     await reading
                 return parsed_answer(reading.result(), request.method) if reading.done() else None
             except OSError:

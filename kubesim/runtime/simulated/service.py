@@ -57,14 +57,19 @@ def refusal(call: str) -> str:
 
 
 class RuntimeService:
-    """The socket of a node's runtime. `patient`: calls that usually return at once may take time, so they have a
-    timeout too. `refusal` returns the error of a call while the runtime is down.
+    """The socket of a node's runtime. `limits_all_calls`: calls that usually return at once may take time, so they have
+    a timeout too. `refusal` returns the error of a call while the runtime is down.
     """
 
     def __init__(
-        self, runtime: Runtime, clock: LoopClock, refusal: Callable[[str], str] = refusal, *, patient: bool = False
+        self,
+        runtime: Runtime,
+        clock: LoopClock,
+        refusal: Callable[[str], str] = refusal,
+        *,
+        limits_all_calls: bool = False,
     ) -> None:
-        self.patient = patient
+        self.limits_all_calls = limits_all_calls
         self.refusal = refusal
         self.runtime = runtime
         self.clock = clock
@@ -157,7 +162,7 @@ class RuntimeConnection:
         self._sandbox_timeout = request_timeout if limits_sandboxes else None
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call in progress -> reason for its cancellation
         self._runtime: Runtime  # set by the service
-        for name in _AT_ONCE if service.patient else ():
+        for name in _AT_ONCE if service.limits_all_calls else ():
             setattr(self, name, self._with_timeout(getattr(self, name)))
 
     def _with_timeout(self, call: Callable[..., Call[T]]) -> Callable[..., Call[T]]:
@@ -184,13 +189,13 @@ class RuntimeConnection:
             self._calls[task] = why
             task.cancel(why)
 
-    async def _takes_time(self, call: Call[T], patience: int | None) -> T:
+    async def _takes_time(self, call: Call[T], timeout: int | None) -> T:
         """A call with a timeout: its task is cancelled, which becomes an error of the call. Calls can be nested."""
         task, clock = asyncio.current_task(), self._service.clock
         assert task is not None
         outer = self._calls.get(task)
         self._calls[task] = ""
-        timer = None if patience is None else clock.call_at(clock.now() + patience, self._give_up, task, LATE)
+        timer = None if timeout is None else clock.call_at(clock.now() + timeout, self._give_up, task, LATE)
         try:
             return await call
         except asyncio.CancelledError:
@@ -256,8 +261,8 @@ class RuntimeConnection:
     # -- taking their time --------------------------------------------------------------------------------------
 
     def run_pod_sandbox(self, config: SandboxConfig) -> Call[str]:
-        patience = None if self._sandbox_timeout is None else 2 * self._sandbox_timeout
-        return self._takes_time(self._runtime.run_pod_sandbox(config), patience)
+        timeout = None if self._sandbox_timeout is None else 2 * self._sandbox_timeout
+        return self._takes_time(self._runtime.run_pod_sandbox(config), timeout)
 
     def stop_pod_sandbox(self, sandbox_id: str) -> Call[None]:
         return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id), self._sandbox_timeout)

@@ -19,7 +19,7 @@ from kubesim.values import value_object
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
 
-LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
+LEAD = 60 * SECOND  # the nodes have been up for a minute when the scenario begins
 
 
 @value_object

@@ -246,7 +246,7 @@ async def stress(process: Process, argv: list[str]) -> int:
 
 @program("dd")
 async def dd(process: Process, argv: list[str]) -> int:
-    """Simulates only the cost of a copy: a block is held in memory, and an endless copy runs until it is stopped."""
+    """Simulates only the cost of a copy: a block in memory, and an endless copy until it is stopped."""
     operands = dict(word.split("=", 1) for word in argv[1:] if "=" in word)
     block = number(operands.get("bs") or operands.get("ibs") or "512")
     if block is None:

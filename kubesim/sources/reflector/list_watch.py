@@ -196,7 +196,7 @@ class ListWatch(Generic[T]):
                 "resourceVersion": reflector.stream_version,
             }
             try:
-                async with self._open_watch(query, patience=SILENCE) as stream:
+                async with self._open_watch(query, silence_limit=SILENCE) as stream:
                     if not await self._initial_events(stream):
                         return None
                     return await self._follow(stream)
@@ -260,7 +260,7 @@ class ListWatch(Generic[T]):
             self._listener.changed(change.object)
 
     @asynccontextmanager
-    async def _open_watch(self, query: Mapping[str, str], patience: int | None = None) -> AsyncIterator[_Watch]:
+    async def _open_watch(self, query: Mapping[str, str], silence_limit: int | None = None) -> AsyncIterator[_Watch]:
         """Open a watch with a timeout, for a server that does not end it in time or sends nothing."""
         seconds = int(MIN_WATCH_S * (1 + self._chance.random()))
         lasts = seconds * SECOND + OVERDUE
@@ -268,13 +268,13 @@ class ListWatch(Generic[T]):
         call = self._call("watch", {name: value for name, value in whole.items() if value})
         async with AsyncExitStack() as stack:
             try:
-                async with self._clock.timeout(patience or OPENING):
+                async with self._clock.timeout(silence_limit or OPENING):
                     reply = await stack.enter_async_context(self._transport.open(call))
                     await _check(reply)
             except TimeoutError:
                 raise TransportError("the server did not answer") from None
             stream = _Watch(self._clock, reply, lasts)
-            stream.hang_up_in(patience or lasts)
+            stream.hang_up_in(silence_limit or lasts)
             try:
                 yield stream
             finally:
@@ -283,7 +283,7 @@ class ListWatch(Generic[T]):
     def _call(self, verb: str, query: Mapping[str, str]) -> Call:
         watched = self._watched
         if verb == "watch":
-            return Call("watch", watched.path, {**(watched.selectors or {}), **query}, watched.accept, patience_s=None)
+            return Call("watch", watched.path, {**(watched.selectors or {}), **query}, watched.accept, timeout_s=None)
         return Call("list", watched.path, {**(watched.selectors or {}), **query}, watched.accept)
 
 

@@ -30,7 +30,7 @@ from kubesim.testing.driven.traced import Trace
 from kubesim.testing.snapshots import compare_snapshot, write_snapshot
 
 Manifests = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
-PATIENCE = "2m"
+TIMEOUT = "2m"
 
 
 class DrivenClock:
@@ -202,7 +202,7 @@ class DrivenCluster:
         __tracebackhide__ = True
         self._ask(expectation)
 
-    def wait_for(self, *, within: Span = PATIENCE, **expectation: Any) -> float:
+    def wait_for(self, *, within: Span = TIMEOUT, **expectation: Any) -> float:
         """Advance time until a condition is true. Returns the elapsed seconds; raises ExpectationFailed."""
         __tracebackhide__ = True
         begin = self.clock.now

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from kubesim.clock import Awaited, LoopClock, VirtualLoop
-from kubesim.cluster.remote.transport import PATIENCE_S, READS, Call, Reply, Transport
+from kubesim.cluster.remote.transport import READS, TIMEOUT_S, Call, Reply, Transport
 from kubesim.errors import TransportError
 
 REACTION_S = 0.02
@@ -39,12 +39,12 @@ class HoldingTransport:
             return
         for retries in range(MAX_RETRIES + 1):
             try:
-                async with self._clock.outside(PATIENCE_S), self._transport.open(call) as reply:
+                async with self._clock.outside(TIMEOUT_S), self._transport.open(call) as reply:
                     wait = _wait_of(reply) if retries < MAX_RETRIES else None
                     if wait is None:
                         yield reply
             except TimeoutError:
-                raise TransportError(f"the answer was not complete within {PATIENCE_S:g} s") from None
+                raise TransportError(f"the answer was not complete within {TIMEOUT_S:g} s") from None
             if wait is None:
                 break
             await self._pause(wait)

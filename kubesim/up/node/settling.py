@@ -16,13 +16,13 @@ from kubesim.errors import ApiError, TransportError
 from kubesim.sources.apiserver import PODS, ApiServerSource
 from kubesim.sources.reflector.reflector import is_newer
 
-PATIENCE = 10 * SECOND
+TIMEOUT = 10 * SECOND
 _POLL = 10 * MILLISECOND
 
 
 async def settle(transport: Transport, clock: RealClock, sources: Mapping[str, ApiServerSource]) -> None:
     """Return when each source is as new as its server was at the call, at the latest after ten seconds."""
-    deadline = clock.now() + PATIENCE
+    deadline = clock.now() + TIMEOUT
     for node, source in sources.items():
         try:
             wanted = await _versions(transport, node)

@@ -30,7 +30,7 @@ from tests.support.sources.following import new_store
 
 NODES = Call("list", "/api/v1/nodes")
 SECRET = "s3cret-t0ken"
-PATIENCE_S = 120  # in real time, as the machine may be busy
+TIMEOUT_S = 120  # in real time, as the machine may be busy
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def with_server(play: Callable[[ClusterServer, LoopClock], Awaitable[None]], **o
         server = ClusterServer(new_store(clock), clock, **options)
         await server.start()
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 await play(server, clock)
         finally:
             await server.close()
@@ -288,7 +288,7 @@ def ends(pid: int) -> bool:
     except ProcessLookupError:
         return True
     with os.fdopen(process):
-        return bool(select.select([process], [], [], PATIENCE_S)[0])
+        return bool(select.select([process], [], [], TIMEOUT_S)[0])
 
 
 def test_a_plugin_ends_with_its_caller(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_plugin_ends_with_its_caller(tmp_path: Path) -> None:
         await asyncio.wait([task])
         assert task.cancelled()
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+    asyncio.run(asyncio.wait_for(main(), TIMEOUT_S))
     for pid in (tmp_path / "pids").read_text().split():
         assert ends(int(pid))
 

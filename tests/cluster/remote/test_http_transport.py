@@ -23,14 +23,14 @@ from kubesim.errors import TransportError
 from tests.support.cluster.certificates import Authority
 from tests.support.sources.following import Follower, new_pod, new_store
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 PODS = Call("list", "/api/v1/pods")
-WATCH = Call("watch", "/api/v1/pods", {"watch": "true"}, patience_s=None)
+WATCH = Call("watch", "/api/v1/pods", {"watch": "true"}, timeout_s=None)
 
 
 def run(main: Callable[[], Awaitable[Any]]) -> Any:
     async def bounded() -> Any:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             return await main()
 
     return asyncio.run(bounded())
@@ -154,7 +154,7 @@ def test_a_silent_server_times_out() -> None:
         silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
         transport = transport_to(f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}")
         with pytest.raises(TransportError) as reported:
-            async with transport.open(Call("list", "/api/v1/pods", patience_s=0.05)):
+            async with transport.open(Call("list", "/api/v1/pods", timeout_s=0.05)):
                 pass
         assert not reported.value.refused
         await transport.close()

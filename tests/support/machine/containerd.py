@@ -33,7 +33,7 @@ SERVER = "docker.io/library/nginx:1.27"  # listens on port 80, as nginx does
 PAUSE = "localhost/pause:1"
 NEEDED = ("containerd", "runc", "ctr", "unshare", "nsenter", "ip")
 PACKAGES = "containerd, runc, busybox-static, containernetworking-plugins, iproute2, util-linux"
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 _CONFIG = """
 version = 2
@@ -176,7 +176,7 @@ def _started(directory: Path, programs: str) -> Iterator[Containerd]:
 
 
 def _wait_until_ready(containerd: Containerd) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while True:
         line, environment = ["ctr", "--address", containerd.socket, "version"], _environment(containerd.programs)
         if not subprocess.run(line, capture_output=True, check=False, env=environment).returncode:
@@ -231,7 +231,7 @@ def _import_images(containerd: Containerd) -> None:
     archive = containerd.directory / "images.tar"
     _write_images(archive, {PAUSE: pause, IMAGE: plain, SERVER: server})
     containerd.ctr("images", "import", str(archive))
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while containerd.ctr("images", "ls", "--quiet").count("sha256:") < 3:  # the CRI plugin notices them a moment later
         assert time.monotonic() < deadline, "containerd does not take the images"
         time.sleep(0.05)

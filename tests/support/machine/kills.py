@@ -24,7 +24,7 @@ from tests.support.machine.cni_host import BIN_DIR, STATE_DIR, output
 from tests.support.machine.mounts import own_namespace_mounts
 from tests.support.processes import children
 
-PATIENCE_S: Final = 60.0  # for killed processes to end, on a busy machine
+TIMEOUT_S: Final = 60.0  # for killed processes to end, on a busy machine
 _PLUGINS: Final = ("loopback", "bridge", "ptp", "host-local", "portmap", "bandwidth")
 _IPTABLES: Final = ("iptables", "ip6tables")
 _KEPT: Final = ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")  # for the next run with this state
@@ -119,13 +119,13 @@ class Ground:
                 if kill is not None and not killed and steps >= kill.steps:
                     kill.strike(process)
                     killed = True
-                assert select.select([received], [], [], PATIENCE_S)[0], f"kubesim does not end: {kill}, {steps} steps"
+                assert select.select([received], [], [], TIMEOUT_S)[0], f"kubesim does not end: {kill}, {steps} steps"
                 read = os.read(received, 65536)
                 if not read:
                     break
                 steps += read.count(b"\n")
             os.close(received)
-            code = process.wait(PATIENCE_S)
+            code = process.wait(TIMEOUT_S)
             said.seek(0)
             return code, steps, said.read()
 
@@ -135,7 +135,7 @@ class Ground:
 
 def left_running(others: Collection[int]) -> list[str]:
     """Remaining processes of kubesim, after some time to end. The caller adopts orphans, so they are its children."""
-    for _ in range(round(PATIENCE_S / 0.01)):
+    for _ in range(round(TIMEOUT_S / 0.01)):
         left = children() - {*others}
         if not left:
             return []

@@ -137,7 +137,7 @@ class FaultyTransport:
 async def silence(clock: LoopClock, call: Call, hung_up: asyncio.Future[None]) -> None:
     """Stall until the caller disconnects or its timeout expires."""
     try:
-        async with clock.timeout(round((call.patience_s or 3600) * SECOND)):
+        async with clock.timeout(round((call.timeout_s or 3600) * SECOND)):
             await hung_up
     except TimeoutError:
         raise TransportError("timed out") from None

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from tests.support.cri_process import running
 from tests.support.processes import kubesim
-from tests.support.up import PATIENCE_S
+from tests.support.up import TIMEOUT_S
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "cri.md").read_text().partition("## Serve the simulated runtime")[2]
 
 
 def run(words: list[str]) -> str:
-    done = subprocess.run(kubesim(*words), capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(kubesim(*words), capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT_S, check=False)
     unused = "kubesim: scenarios/crashloop.yaml: spec.objects, spec.expect: not used by kubesim cri serve\n"
     assert (done.returncode, done.stderr) == (0, unused if "--scenario" in words else "")
     assert done.stdout

@@ -27,7 +27,7 @@ from kubesim.runtime.cri.wire.methods import CriError, methods
 from tests.support.cri_node import CriClient, container_message
 from tests.support.cri_process import connected, running, serving
 from tests.support.processes import kubesim
-from tests.support.up import PATIENCE_S
+from tests.support.up import TIMEOUT_S
 
 
 def run(*words: str) -> tuple[int, str, str]:
@@ -57,7 +57,7 @@ def with_socket(path: Path, story: Callable[[CriClient], Coroutine[Any, Any, Non
 
 def stopped(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:
     process.send_signal(number)
-    out, error = process.communicate(timeout=PATIENCE_S)
+    out, error = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in out + error
     return process.returncode, error
 
@@ -163,7 +163,7 @@ def test_no_call_takes_the_server_down(tmp_path: Path) -> None:
                 ("/kubesim.dev.Faults/Inject", b"\xff", grpc.StatusCode.INVALID_ARGUMENT),
             ):
                 with pytest.raises(grpc.aio.AioRpcError) as failed:
-                    await channel.unary_unary(name)(data, timeout=PATIENCE_S)
+                    await channel.unary_unary(name)(data, timeout=TIMEOUT_S)
                 assert failed.value.code() is code, name
 
     async def story(client: CriClient) -> None:

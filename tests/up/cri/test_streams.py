@@ -19,7 +19,7 @@ from kubesim.runtime.cri.wire import cri_pb2 as cri
 from kubesim.runtime.cri.wire.methods import CriError
 from tests.support.cri_node import container_message, sandbox_message
 from tests.support.cri_process import connected, serving
-from tests.support.mini_kubelet import PATIENCE_S, MiniKubelet, mini_kubelet
+from tests.support.mini_kubelet import TIMEOUT_S, MiniKubelet, mini_kubelet
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
 
@@ -99,7 +99,7 @@ def test_port_forward_reaches_the_program_that_listens(socket: Path, tmp_path: P
     async def story(kubelet: MiniKubelet) -> None:
         process = await kubelet.start("port-forward", "pod/web", ":80", version=version)
         assert process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             line = (await process.stdout.readline()).decode()
         port = line.partition("127.0.0.1:")[2].split()[0]
         body = await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/")
@@ -114,7 +114,7 @@ def test_port_forward_on_the_network_of_the_host(socket: Path, tmp_path: Path) -
     async def story(kubelet: MiniKubelet) -> None:
         process = await kubelet.start("port-forward", "pod/web", ":12003", version="1.36")
         assert process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             line = (await process.stdout.readline()).decode()
         port = line.partition("127.0.0.1:")[2].split()[0]
         assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/") == b"<h1>Welcome to nginx!</h1>\n"
@@ -139,7 +139,7 @@ ATTACHABLE: dict[str, Any] = {"stdin": True, "stdin_once": True}
 async def streaming(kubelet: MiniKubelet, call: str, **fields: Any) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     url = (await kubelet.client.call(call, container_id=kubelet.container, **fields)).url
     async with aiohttp.ClientSession() as session, session.ws_connect(url, protocols=("v5.channel.k8s.io",)) as opened:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             yield opened
 
 
@@ -205,7 +205,7 @@ def test_many_commands_run_at_once_and_clients_may_go_away(socket: Path, tmp_pat
 
 
 def fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
         return bytes(answer.read())
 
 

@@ -108,11 +108,11 @@ class TaintEviction:
 
     def _process(self, pod: Pod, taints: tuple[Taint, ...]) -> None:
         """Plan the deletion of a pod. An existing plan stays, even if newer taints would shorten it."""
-        patience = toleration_time(taints, pod.spec.tolerations, self._gates)
-        if not patience:  # no delay, or no deletion
+        delay = toleration_time(taints, pod.spec.tolerations, self._gates)
+        if not delay:  # no delay, or no deletion
             self._cancel(pod)
-        if patience is not None and _key(pod) not in self._planned:
-            due = self._clock.now() + patience
+        if delay is not None and _key(pod) not in self._planned:
+            due = self._clock.now() + delay
             self._planned[_key(pod)] = self._clock.call_at(due, self._delete, _key(pod))
 
     def _cancel(self, pod: Pod) -> None:

@@ -89,7 +89,7 @@ def _is_container_ready(inputs: StatusInputs, container: Container, container_id
     starts = [record.started_at for record in inputs.runtime.containers if record.id == container_id]
     if not starts or starts[0] is None or starts[0] >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
         return ready
-    # It started before this kubelet: without a result it stays ready if the API server's status says so.
+    # It started before this kubelet: without a result it stays ready if it is ready in the API server's status.
     if container.readiness_probe is not None and not _api_says_ready(inputs):
         return False
     return ready or result is None

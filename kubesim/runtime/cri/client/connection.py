@@ -16,7 +16,7 @@ from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.cri.wire.methods import Calls, CriError
 from kubesim.values import part, value_object
 
-PATIENCE = 10 * SECOND
+TIMEOUT = 10 * SECOND
 _ADVICE = {
     "no such file or directory": "start the container runtime, or give the path of its socket",
     "connection refused": "nothing listens there: start the container runtime",
@@ -53,7 +53,7 @@ class HeldCalls:
 async def identify(calls: Calls, endpoint: str) -> RuntimeIdentity:
     """What answers there. Raises UsageError."""
     try:
-        answer = await calls.call("Version", pb.VersionRequest(version="v1"), PATIENCE)
+        answer = await calls.call("Version", pb.VersionRequest(version="v1"), TIMEOUT)
         if not answer.runtime_name or answer.runtime_api_version != "v1":
             named = f"runtime {answer.runtime_name or 'without a name'}, CRI {answer.runtime_api_version or 'unknown'}"
             raise UsageError(f"--cri-endpoint {endpoint}: {named}: kubesim needs CRI v1")
@@ -70,17 +70,17 @@ def why_refused(error: CriError) -> str:
             "than CRI v1 (containerd before 1.6)"
         )
     if error.code == "DeadlineExceeded":
-        return f"no answer within {PATIENCE // SECOND} s: is the runtime well?"
+        return f"no answer within {TIMEOUT // SECOND} s: is the runtime well?"
     return next((f"{mark}: {advice}" for mark, advice in _ADVICE.items() if mark in error.text), str(error))
 
 
 async def _uses_systemd(calls: Calls) -> bool:
     """How the runtime makes cgroups. An older one only reports the configuration of its plugin."""
     try:
-        answer = await calls.call("RuntimeConfig", pb.RuntimeConfigRequest(), PATIENCE)
+        answer = await calls.call("RuntimeConfig", pb.RuntimeConfigRequest(), TIMEOUT)
         return bool(answer.linux.cgroup_driver == SYSTEMD)
     except CriError as error:
         if error.code != "Unimplemented":
             raise
-    answer = await calls.call("Status", pb.StatusRequest(verbose=True), PATIENCE)
+    answer = await calls.call("Status", pb.StatusRequest(verbose=True), TIMEOUT)
     return '"SystemdCgroup":true' in answer.info.get("config", "").replace(" ", "")

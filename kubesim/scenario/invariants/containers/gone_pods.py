@@ -17,13 +17,13 @@ from kubesim.runtime.protocol import ContainerInfo
 from kubesim.scenario.invariants.invariant import Invariant
 from kubesim.scenario.invariants.seen import PodSeen
 
-PATIENCE = 30 * SECOND
+TIMEOUT = 30 * SECOND
 
 
 def is_forgotten(pod: PodSeen, now: int) -> bool:
     """Whether the kubelet considers the pod ended or unknown, and has had time to notice its running containers."""
     since = pod.node.undisturbed_since
-    if pod.gone_at is None or since is None or now <= max(pod.gone_at, since) + PATIENCE:
+    if pod.gone_at is None or since is None or now <= max(pod.gone_at, since) + TIMEOUT:
         return False
     worker = pod.node.worker(pod.spec.metadata.uid)
     return worker is None or worker.terminated_at is not None

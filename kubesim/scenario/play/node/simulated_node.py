@@ -114,8 +114,8 @@ class SimulatedNode:
         self.runtime = self._make_runtime(number)
         self.supplies = self._make_supplies(number)
         refused = refusal if self._docker is None else self._docker.refusal
-        patient = context.interceptor is not None or context.plugin is not None
-        self.service = RuntimeService(self._traced(), clock, refused, patient=patient)
+        limits_all_calls = context.interceptor is not None or context.plugin is not None
+        self.service = RuntimeService(self._traced(), clock, refused, limits_all_calls=limits_all_calls)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())

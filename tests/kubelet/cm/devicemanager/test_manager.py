@@ -135,7 +135,7 @@ def test_update_plugin_resources() -> None:
 
 
 def test_device_pre_start_container() -> None:
-    """manager_test.go TestDevicePreStartContainer: asked if the plugin says so, but not for zero devices."""
+    """manager_test.go TestDevicePreStartContainer: called if the plugin requires it, but not for zero devices."""
     plugin = FakePlugin(answer_1, pre_start_required=True)
     pod, none = pod_with({ONE: 2}), pod_with({ONE: 0}, uid="none")
     manager = Kubelet(pods=[pod, none]).manager()

@@ -106,7 +106,7 @@ def read_text(path: str) -> str | None:
 
 def remove_tree(directory: str) -> str:
     """Remove a directory that is ours. Nothing is removed through a link or on another file system: if something is
-    mounted below, the directory stays, and the answer says so."""
+    mounted below, the directory stays, and the result reports it."""
     if not os.path.isdir(directory) or os.path.islink(directory):
         return ""
     mounted = [point for point in _mount_points() if point == directory or point.startswith(f"{directory}/")]
