@@ -429,7 +429,8 @@ class Simulation:
         for node in self.nodes.values():
             if node.live is None and self._plugin is None:
                 node.runtime.trace_start_up()  # records the runtime's start, which was earlier
-        self.effects.begin(self.scenario.spec)
+        has_port = any(node.live is not None and node.live.endpoint(node.name) for node in self.nodes.values())
+        self.effects.begin(self.scenario.spec, has_port=has_port)
         if self.interceptor is not None:
             self.interceptor.active = True
         for node in self.nodes.values():

@@ -87,9 +87,14 @@ class KubeletConfiguration:
         except InvalidThreshold as error:
             raise ConfigurationProblem(_eviction_field(str(error), self.given), str(error)) from None
 
-    def without_effect(self) -> list[str]:
-        """The top-level fields that are set and have no effect in kubesim."""
-        names = (name for name, known in all_fields() if not known.played and _says_something(name, known, self.given))
+    def without_effect(self, *, has_port: bool = False) -> list[str]:
+        """The top-level fields that are set and have no effect in kubesim. `has_port`: the kubelet serves its port."""
+        names = (
+            name
+            for name, known in all_fields()
+            if not (known.played and (has_port or not name.startswith(_OF_THE_PORT)))
+            and _says_something(name, known, self.given)
+        )
         return list(dict.fromkeys(name.partition(".")[0] for name in names))
 
     # -- settings of the components -------------------------------------------------------------------------------
@@ -231,6 +236,9 @@ def merged(base: Any, patch: Any) -> Any:
         else:
             result[name] = merged(result.get(name), value)
     return result
+
+
+_OF_THE_PORT = ("authentication.", "authorization.")
 
 
 def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, Any]) -> bool:

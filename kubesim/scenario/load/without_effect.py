@@ -71,9 +71,9 @@ def _static_pods(spec: Spec) -> Iterator[JsonObject]:
             yield from (item for _, item in items_of(manifest))
 
 
-def configuration_line(spec: Spec) -> list[str]:
+def configuration_line(spec: Spec, *, has_port: bool) -> list[str]:
     """One line for all such fields of the kubelet's configuration; None if there are none."""
-    names = spec.kubelet_configuration.without_effect()
+    names = spec.kubelet_configuration.without_effect(has_port=has_port)
     return [f"{WITHOUT_EFFECT}{', '.join(names)} (kubelet configuration)"] if names else []
 
 

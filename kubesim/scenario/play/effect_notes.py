@@ -26,13 +26,13 @@ class EffectNotes:
     _known: dict[str, None] = field(default_factory=dict)  # path patterns that were reported
     _pods: dict[str, None] = field(default_factory=dict)  # uids of the examined objects
 
-    def begin(self, spec: Spec) -> None:
-        """Report the objects of the scenario."""
+    def begin(self, spec: Spec, *, has_port: bool) -> None:
+        """Report the objects of the scenario. `has_port`: its kubelets serve their port."""
         stored, findings = survey(spec)
         if stored:
             self._note([STORED + ", ".join(stored)])
         self._found(findings)
-        self._note(configuration_line(spec))
+        self._note(configuration_line(spec, has_port=has_port))
 
     def received(self, pods: Iterable[Pod]) -> None:
         """Report pods that a kubelet has read from another source."""

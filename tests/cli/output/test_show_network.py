@@ -37,7 +37,7 @@ def test_nodes_and_pods_with_links_addresses_and_routes(capsys: pytest.CaptureFi
     [
         (["--show", "network"], "--show network needs --runtime cni: simulated networks have no links"),
         (["--show", "network", "-o", "json"], "--show cannot be combined with --output and --step"),
-        (["--runtime", "docker"], "must be one of simulated, cni, not 'docker'"),
+        (["--runtime", "docker"], "there is no runtime docker: use one of simulated, cni, cri"),
     ],
 )
 def test_flags_that_exclude_each_other(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:

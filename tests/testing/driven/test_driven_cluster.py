@@ -191,7 +191,7 @@ def test_it_starts_with_the_objects_of_a_file(tmp_path: Path) -> None:
 def test_names_without_a_kind_are_rejected(cluster: DrivenCluster) -> None:
     with pytest.raises(UsageError, match="write Kind/name or Kind/namespace/name"):
         cluster.get("web")
-    with pytest.raises(UsageError, match="needs the fixture of pytest"):
+    with pytest.raises(UsageError, match="needs the pytest fixture"):
         cluster.snapshot()
 
 
