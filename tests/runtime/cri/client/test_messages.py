@@ -15,14 +15,14 @@ from kubesim.runtime.allocation.linux_resources import linux_container_resources
 from kubesim.runtime.cri.client.host import CriNodeHost
 from kubesim.runtime.cri.client.labels import Owner
 from kubesim.runtime.cri.client.machine import MachineFacts
-from kubesim.runtime.cri.client.messages.containers import container_config_message, image_user
+from kubesim.runtime.cri.client.messages.containers import HostMount, container_config_message, image_user
 from kubesim.runtime.cri.client.messages.sandboxes import sandbox_config_message
 from kubesim.runtime.cri.client.runtime import CriRuntime
 from kubesim.runtime.cri.wire import cri_pb2 as pb
 from kubesim.runtime.cri.wire.methods import methods
 from kubesim.runtime.images.pull_credentials import AuthConfig, PullSecret
 from kubesim.runtime.protocol import ContainerConfig, ImageInfo, SandboxConfig
-from kubesim.runtime.types import RuntimeResources
+from kubesim.runtime.types import ContainerMount, RuntimeResources
 
 OWNER = Owner("id", "/state", "node-1")
 MIB = 1 << 20
@@ -110,6 +110,15 @@ def test_a_user_that_a_pod_requests_comes_before_that_of_the_image() -> None:
     pod = pod_of({"securityContext": {"runAsGroup": 3}}, securityContext={"runAsUser": 5})
     context = created(pod, ImageInfo("i", username="www")).linux.security_context
     assert (context.run_as_user.value, context.run_as_group.value, context.run_as_username) == (5, 3, "")
+
+
+def test_the_mount_of_an_image_volume_has_the_image_that_the_user_named_and_the_annotations_of_the_pod() -> None:
+    pod = pod_of({})
+    config = ContainerConfig(pod.spec.containers[0], 0, "sha256:1", {}, {})
+    mount = HostMount(ContainerMount("data", "/data", sub_path="models"), "", "registry/models:1")
+    (found,) = container_config_message(config, sandbox_of(pod), OWNER, MACHINE, [mount], None).mounts
+    assert (found.image.user_specified_image, found.image.annotations) == ("registry/models:1", {"team": "a"})
+    assert (found.host_path, found.image_sub_path) == ("", "models")
 
 
 # -- resources ------------------------------------------------------------------------------------------------------
