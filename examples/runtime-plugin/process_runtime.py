@@ -290,7 +290,9 @@ class ProcessRuntime:
     async def list_images(self) -> list[ImageInfo]:
         return [IMAGE]
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         if await self.image_status(image) is None:
             raise RuntimeCallError(f"there is no image {image}: use host")
         return IMAGE.id

@@ -138,10 +138,12 @@ class TracedRuntime:
         running = self._inner.exec_sync(container_id, command, timeout, context)
         return self._on("ExecSync", container_id, running, cmd=list(command))
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         name = f"{pod.metadata.namespace}/{pod.metadata.name}"
         args = {"image": image} if auth is None else {"image": image, "secret": auth.source.name}
-        return await self._call("PullImage", args, self._inner.pull_image(image, pod, auth), pod=name)
+        return await self._call("PullImage", args, self._inner.pull_image(image, pod, auth, sandbox), pod=name)
 
     async def remove_image(self, image_id: str) -> None:
         await self._call("RemoveImage", {"id": image_id}, self._inner.remove_image(image_id))

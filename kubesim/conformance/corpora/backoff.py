@@ -15,7 +15,7 @@ from kubesim.runtime.images.image_manager import ImageError, ImageManager, Image
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
 from kubesim.runtime.kuberuntime.naming import backoff_key
-from kubesim.runtime.protocol import ImageInfo, Runtime
+from kubesim.runtime.protocol import ImageInfo, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
 
@@ -86,7 +86,9 @@ class _ScriptedImages:
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append((type, reason, message))
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         self.calls.append("PullImage")
         if self.step["pullError"]:
             raise RuntimeCallError(self.step["pullError"])

@@ -205,7 +205,9 @@ class _Recording:
     async def image_status(self, image: str) -> ImageInfo | None:
         return ImageInfo(image) if image in self._present else None
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         if self._given.get("pullError"):
             raise RuntimeCallError(self._given["pullError"])
         self._present.add(image)

@@ -96,9 +96,9 @@ class ScriptedRuntime(SimulatedRuntime):
         self._diary.add("cri", call="RemoveContainer", id=container_id)
         return super().remove_container(container_id)
 
-    def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Coroutine[Any, Any, str]:
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: object = None) -> str:
         self._diary.add("cri", call="PullImage", image=image)
-        return super().pull_image(image, pod, auth)
+        return await super().pull_image(image, pod, auth, sandbox)
 
     def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None

@@ -25,7 +25,7 @@ from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.images.pull_credentials import AuthConfig, InvalidPullSecret, PullSecret, lookup_pull_credentials
 from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, new_image_backoff
-from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.protocol import Runtime, SandboxConfig
 from kubesim.values import mutable, value_object
 
 IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
@@ -67,6 +67,7 @@ class _Request:
     requested: str
     image: str
     pull_secrets: tuple[ApiObject, ...] = ()
+    sandbox: SandboxConfig | None = None
     _credentials: tuple[AuthConfig, ...] | None = None
 
     def credentials(self) -> tuple[AuthConfig, ...]:
@@ -124,11 +125,18 @@ class ImageManager:
         self._turns: AbstractAsyncContextManager[None] = asyncio.Semaphore(limit) if limit else nullcontext()
 
     async def ensure_image_exists(
-        self, pod: Pod, image: str, pull_policy: str, *, container: str = "", pull_secrets: Sequence[ApiObject] = ()
+        self,
+        pod: Pod,
+        image: str,
+        pull_policy: str,
+        *,
+        container: str = "",
+        pull_secrets: Sequence[ApiObject] = (),
+        sandbox: SandboxConfig | None = None,
     ) -> str:
         """The image id, after a pull if necessary. Raises ImageError after emitting Events for the user."""
         try:
-            request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets))
+            request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets), sandbox)
         except InvalidReference as error:
             message = f"Failed to apply default image tag {quoted(image)}: {error}"
             self._events.event(pod, "Warning", "InspectFailed", message, container)
@@ -221,7 +229,7 @@ class ImageManager:
             if credentials:
                 image_ref, secret = await self._pull_with(credentials, request)
             else:  # anonymously
-                image_ref = await self._runtime.pull_image(request.image, request.pod)
+                image_ref = await self._runtime.pull_image(request.image, request.pod, None, request.sandbox)
             size = await self._image_size(request.image) if image_ref else 0
             return _Pulled(image_ref, size, self._clock.now() - began, secret)
 
@@ -230,7 +238,7 @@ class ImageManager:
         problems: dict[str, None] = {}
         for auth in credentials:
             try:
-                return await self._runtime.pull_image(request.image, request.pod, auth), auth.source
+                return await self._runtime.pull_image(request.image, request.pod, auth, request.sandbox), auth.source
             except RuntimeCallError as error:
                 problems[str(error)] = None
         raise RuntimeCallError("".join(problems) if len(problems) == 1 else f"[{', '.join(problems)}]")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from signal import SIGKILL
-from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -486,8 +485,8 @@ class SimulatedRuntime(RuntimeListeners):
 
     # -- images -------------------------------------------------------------------------------------------------
 
-    def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Coroutine[Any, Any, str]:
-        return self.images.pull(image, auth)
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: object = None) -> str:
+        return await self.images.pull(image, auth)
 
     async def image_status(self, image: str) -> ImageInfo | None:
         return self.images.status(image)

@@ -283,8 +283,10 @@ class RuntimeConnection:
         call = self._runtime.exec_sync(container_id, command, timeout, context)
         return self._takes_time(call, self._request_timeout + timeout if timeout else None)
 
-    def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Call[str]:
-        return self._takes_time(self._runtime.pull_image(image, pod, auth), None)
+    def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> Call[str]:
+        return self._takes_time(self._runtime.pull_image(image, pod, auth, sandbox), None)
 
     def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> Call[None]:
         def received(event: ContainerEventResponse) -> None:

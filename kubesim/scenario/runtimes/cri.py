@@ -49,6 +49,7 @@ class CriPlugin(RuntimePlugin):
         self.endpoint = item.endpoint or DEFAULT_ENDPOINT
         self._path = socket_path(self.endpoint, "--cri-endpoint")
         self._item = item
+        self._request_timeout: int = spec.kubelet_configuration.values["runtimeRequestTimeout"]
         self._machine = read_machine()
         self.state = StateDirectory(item.state or os.path.join(states_directory(), unique_name(4)))
         self._identity: RuntimeIdentity | None = None
@@ -80,7 +81,8 @@ class CriPlugin(RuntimePlugin):
         volumes = RealVolumes(directory, self.state.shared)
         prefix = "" if self._identity.uses_systemd else f"{self.state.cgroup}/{setting.name}"
         host = CriNodeHost(directory, self._machine, volumes.find, prefix)
-        runtime = CriRuntime(self._held, self.state.owner(setting.name), host, name=self._identity.name)
+        owner = self.state.owner(setting.name)
+        runtime = CriRuntime(self._held, owner, host, name=self._identity.name, request_timeout=self._request_timeout)
         if (output := setting.output) is not None:
             follower = LogFollower(setting.clock, host.logs, partial(output.wrote, setting.name))
             self._followers.append(follower)

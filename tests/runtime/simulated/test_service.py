@@ -26,7 +26,7 @@ class SlowRuntime:
     def on_change(self, listener: Any) -> None:
         self.listeners.append(listener)
 
-    async def pull_image(self, image: str, pod: Any, auth: Any = None) -> str:
+    async def pull_image(self, image: str, pod: Any, auth: Any = None, sandbox: Any = None) -> str:
         await self._clock.sleep(10 * SECOND)
         return f"id of {image}"
 

@@ -7,7 +7,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.images.pull_credentials import AuthConfig
-from kubesim.runtime.protocol import CallContext, ExecResult, ImageInfo
+from kubesim.runtime.protocol import CallContext, ExecResult, ImageInfo, SandboxConfig
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from tests.support.fakes.events import RecordedEvents
 
@@ -23,7 +23,9 @@ class Registry(RecordedEvents):
         self.failure = ""
         self.pulls: list[tuple[float, str]] = []
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         self.pulls.append((self.clock.elapsed() / SECOND, image))
         await self.clock.sleep(2 * SECOND)
         if self.failure:

@@ -19,6 +19,11 @@ class MachineFacts:
     huge_page_sizes: tuple[int, ...] = ()
     has_cgroup_v2: bool = False
 
+    @property
+    def unified(self) -> dict[str, str]:
+        """What every cgroup gets (calculateLinuxResources): when memory runs out, the kernel ends all its processes."""
+        return {"memory.oom.group": "1"} if self.has_cgroup_v2 else {}
+
 
 def read_machine() -> MachineFacts:
     return MachineFacts(
@@ -36,7 +41,8 @@ def memory_info() -> dict[str, int]:
 
 
 def _huge_page_sizes() -> list[int]:
+    """In the order of the directory, as the kubelet lists them."""
     if not os.path.isdir(_HUGE_PAGES):
         return []
     names = [name for name in os.listdir(_HUGE_PAGES) if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
-    return sorted(int(name.removeprefix(_PREFIX).removesuffix(_SUFFIX)) * 1024 for name in names)
+    return [int(name.removeprefix(_PREFIX).removesuffix(_SUFFIX)) * 1024 for name in names]

@@ -117,7 +117,8 @@ class CriRuntime:
     def _sandbox_config(self, config: SandboxConfig) -> pb.PodSandboxConfig:
         host = self.host
         parent = host.cgroup_parent(config.linux.cgroup_parent)
-        return sandbox_config_message(config, self.owner, host.log_directory(config.log_directory), parent)
+        directory = host.log_directory(config.log_directory)
+        return sandbox_config_message(config, self.owner, host.machine, directory, parent)
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         await self._call("StopPodSandbox", pb.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
@@ -293,13 +294,15 @@ class CriRuntime:
 
     # -- images -----------------------------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+    async def pull_image(
+        self, image: str, pod: Pod, auth: AuthConfig | None = None, sandbox: SandboxConfig | None = None
+    ) -> str:
         """Without a timeout: the kubelet cancels a pull that makes no progress in other ways."""
-        metadata = pod.metadata
-        config = pb.PodSandboxConfig(
-            metadata=pb.PodSandboxMetadata(name=metadata.name, uid=metadata.uid, namespace=metadata.namespace)
-        )
-        request = pb.PullImageRequest(image=_image_spec(image), sandbox_config=config)
+        spec = _image_spec(image)
+        spec.annotations.update(pod.metadata.annotations)
+        request = pb.PullImageRequest(image=spec)
+        if sandbox is not None:
+            request.sandbox_config.CopyFrom(self._sandbox_config(sandbox))
         if auth is not None:
             request.auth.username, request.auth.password = auth.username, auth.password
         with not_found():
@@ -327,4 +330,4 @@ class CriRuntime:
 
 
 def _image_spec(image: str) -> pb.ImageSpec:
-    return pb.ImageSpec(image=image, user_specified_image=image)
+    return pb.ImageSpec(image=image)

@@ -2,7 +2,9 @@
 
 Ids and uids differ from run to run: sandboxes and containers are shown by the names of their pods and containers.
 Calls of the same method that overlap (a kubelet stops the containers of a pod at the same time) have no order: they are
-sorted.
+sorted. A container counts as removed once: both the worker of a pod and the container deletor remove dead attempts of
+an init container, and whether the second one still finds one depends on timing (pruneInitContainersBeforeStart,
+podContainerDeletor).
 """
 
 from __future__ import annotations
@@ -106,11 +108,20 @@ def asks_by_pod(calls: Sequence[RecordedCall], *, all_calls: bool = False) -> di
     names, entries = _Names(), dict[str, list[_Entry]]()
     for call in calls:
         names.learn(call)
+    repeated = set() if all_calls else _repeated_removals(calls)
     for call in calls:
-        if all_calls or call.method in ACTIONS:
+        if all_calls or (call.method in ACTIONS and call.number not in repeated):
             pod = _pod_of(call, names)
             entries.setdefault(pod, []).append(_Entry(call, _ask(call, names, pod)))
     return {pod: list(_ordered(found)) for pod, found in entries.items() if pod or all_calls}
+
+
+def _repeated_removals(calls: Sequence[RecordedCall]) -> set[int]:
+    """The numbers of the RemoveContainer calls that ended after another one, which succeeded, had begun."""
+    removals = [(call.request.get("container_id", ""), call) for call in calls if call.method == "RemoveContainer"]
+    done = {identifier: call for identifier, call in reversed(removals) if call.code == "OK"}
+    ended_after = [call for identifier, call in removals if identifier in done and call.ended > done[identifier].begun]
+    return {call.number for call in ended_after} - {call.number for call in done.values()}
 
 
 def _pod_of(call: RecordedCall, names: _Names) -> str:

@@ -102,6 +102,7 @@ class ContainerStarter:
                 container.image_pull_policy,
                 container=container.name,
                 pull_secrets=target.pull_secrets,
+                sandbox=target.sandbox,
             )
         except ImageError as error:
             if self.gates.rules.reports_failed_step:

@@ -7,12 +7,14 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go getImageVolumes, toKubeC
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStartFailed
+from kubesim.runtime.protocol import SandboxConfig
 
 ImageVolumePulls = Mapping[str, ImageError | None]  # by volume name
 
@@ -24,14 +26,22 @@ def has_image_volumes(pod: Pod) -> bool:
     return bool(volumes) and any(volume.get("image") is not None for volume in volumes)
 
 
-async def pull_image_volumes(pod: Pod, images: ImageManager) -> ImageVolumePulls:
+async def pull_image_volumes(
+    pod: Pod, images: ImageManager, pull_secrets: Sequence[ApiObject], sandbox: SandboxConfig | None
+) -> ImageVolumePulls:
     pulls: dict[str, ImageError | None] = {}
     for volume in pod.spec.volumes:
         image = volume.get("image")
         if image is not None:
             pulls[volume.get("name", "")] = None
             try:
-                await images.ensure_image_exists(pod, image.get("reference") or "", image.get("pullPolicy") or "")
+                await images.ensure_image_exists(
+                    pod,
+                    image.get("reference") or "",
+                    image.get("pullPolicy") or "",
+                    pull_secrets=pull_secrets,
+                    sandbox=sandbox,
+                )
             except ImageError as error:
                 pulls[volume.get("name", "")] = error
     return pulls

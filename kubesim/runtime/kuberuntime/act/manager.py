@@ -174,7 +174,7 @@ class RuntimeManager:
         pulls = NO_PULLS
         if (sandbox is not None or every_time) and has_image_volumes(pod):
             result.has_more_to_do = True
-            pulls = await pull_image_volumes(pod, self._images)
+            pulls = await pull_image_volumes(pod, self._images, pull_secrets, config)
         if sandbox is not None and config is not None:
             backs_off = self._gates.rules.backs_off_in_new_sandbox or not actions.create_sandbox
             target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets, backs_off)

@@ -159,3 +159,21 @@ def test_a_line_that_is_cut_off_at_the_end_is_ignored() -> None:
 def test_a_file_that_is_no_recording_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_recording(io.StringIO(text), "r")
+
+
+def test_a_container_counts_as_removed_once() -> None:
+    """The kubelet's two removals of an init container overlap or not; an earlier one that failed was an attempt."""
+    recorder = Recorder()
+    life(recorder, "u1", "s1", "c1")
+    remove, response = shown(cri.RemoveContainerRequest(container_id="c1")), shown(cri.RemoveContainerResponse())
+    failed = recorder.writer.call("RemoveContainer", remove)
+    recorder.writer.returned(failed, "Unknown", error="no space left on device")
+    first = recorder.writer.call("RemoveContainer", remove)
+    second = recorder.writer.call("RemoveContainer", remove)
+    recorder.writer.returned(second, "Unknown", error="container is already in removing state")
+    recorder.writer.returned(first, "OK", response)
+    recorder.call("RemoveContainer", cri.RemoveContainerRequest(container_id="c1"))
+    asks = [ask.text for ask in asks_by_pod(recorder.calls())["default/web"] if ask.method == "RemoveContainer"]
+    assert asks == ["RemoveContainer main -> Unknown", "RemoveContainer main"]
+    every = asks_by_pod(recorder.calls(), all_calls=True)["default/web"]
+    assert len([ask for ask in every if ask.method == "RemoveContainer"]) == 4

@@ -17,7 +17,7 @@ from tests.support.machine.containerd import Containerd
 SCENARIOS = Path(__file__).parents[4] / "scenarios" / "cri"
 
 
-@pytest.mark.parametrize("name", ["sidecar"])
+@pytest.mark.parametrize("name", ["init-containers", "sidecar"])
 def test_the_simulation_asks_what_is_asked_of_containerd(
     containerd: Containerd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

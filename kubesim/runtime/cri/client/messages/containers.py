@@ -43,7 +43,7 @@ def container_config_message(
     image: ImageInfo | None,
 ) -> pb.ContainerConfig:
     container, pod, env = config.container, sandbox.pod, dict(config.env)
-    uid, user = (None, "") if image is None else (image.uid, image.username)
+    uid, user = image_user(image)
     message = pb.ContainerConfig(
         metadata=pb.ContainerMetadata(name=container.name, attempt=config.attempt),
         image=pb.ImageSpec(image=config.image_ref, user_specified_image=container.image),
@@ -73,10 +73,21 @@ def container_config_message(
     users = message.linux.security_context.namespace_options.userns_options
     for given in mounts:
         mount = mount_message(given)
+        if given.image:
+            mount.image.user_specified_image = given.image
+            mount.image.annotations.update(pod.metadata.annotations)
+            mount.image.runtime_handler = sandbox.runtime_handler
         mount.uidMappings.extend(users.uids)
         mount.gidMappings.extend(users.gids)
         message.mounts.append(mount)
     return message
+
+
+def image_user(image: ImageInfo | None) -> tuple[int | None, str]:
+    """The user that an image names, by number or else by name; root if it names none (getImageUser)."""
+    if image is not None and image.uid is not None:
+        return image.uid, ""
+    return (0, "") if image is None or not image.username else (None, image.username)
 
 
 def mount_message(given: HostMount) -> pb.Mount:

@@ -51,8 +51,7 @@ def container_message(
     for size in machine.huge_page_sizes:
         name = page_size_text(size)
         message.hugepage_limits.add(page_size=name, limit=_huge_page_limits(pod, container).get(size, 0))
-    if machine.has_cgroup_v2:
-        message.unified["memory.high"] = "max"
+    message.unified.update(machine.unified)
     return message
 
 
@@ -73,7 +72,7 @@ def _huge_page_limits(pod: Pod, container: Container) -> Mapping[int, int]:
     }
 
 
-def sandbox_message(pod: Pod) -> pb.LinuxContainerResources:
+def sandbox_message(pod: Pod, machine: MachineFacts) -> pb.LinuxContainerResources:
     """The resources of all containers of a pod (calculateSandboxResources)."""
     requests, limits = dict(pod_requests(pod)), dict(pod_limits(pod))
     limit = limits.get(CPU, ZERO).milli_value()
@@ -83,10 +82,11 @@ def sandbox_message(pod: Pod) -> pb.LinuxContainerResources:
         cpu_period=QUOTA_PERIOD,
         cpu_quota=milli_cpu_to_quota(limit),
         memory_limit_in_bytes=limits.get(MEMORY, ZERO).value(),
+        unified=machine.unified,
     )
 
 
-def overhead_message(pod: Pod) -> pb.LinuxContainerResources:
+def overhead_message(pod: Pod, machine: MachineFacts) -> pb.LinuxContainerResources:
     overhead = pod.spec.overhead
     if not overhead:
         return pb.LinuxContainerResources()
@@ -96,6 +96,7 @@ def overhead_message(pod: Pod) -> pb.LinuxContainerResources:
         cpu_period=QUOTA_PERIOD,
         cpu_quota=milli_cpu_to_quota(cpu),
         memory_limit_in_bytes=quantity(overhead.get(MEMORY, 0)).value(),
+        unified=machine.unified,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.cri.client.labels import Owner
+from kubesim.runtime.cri.client.machine import MachineFacts
 from kubesim.runtime.cri.client.messages.resources import overhead_message, sandbox_message
 from kubesim.runtime.cri.client.messages.security import sandbox_security
 from kubesim.runtime.cri.wire import cri_pb2 as pb
@@ -17,7 +18,7 @@ from kubesim.runtime.protocol import SandboxConfig
 
 
 def sandbox_config_message(
-    config: SandboxConfig, owner: Owner, log_directory: str, cgroup_parent: str
+    config: SandboxConfig, owner: Owner, machine: MachineFacts, log_directory: str, cgroup_parent: str
 ) -> pb.PodSandboxConfig:
     """`log_directory` and `cgroup_parent` are the real ones."""
     pod, linux = config.pod, config.linux
@@ -35,8 +36,8 @@ def sandbox_config_message(
             cgroup_parent=cgroup_parent,
             sysctls=dict(linux.sysctls),
             security_context=sandbox_security(config),
-            resources=sandbox_message(pod),
-            overhead=overhead_message(pod),
+            resources=sandbox_message(pod, machine),
+            overhead=overhead_message(pod, machine),
         ),
     )
     if (dns := config.dns) is not None:

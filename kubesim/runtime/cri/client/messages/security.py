@@ -6,8 +6,8 @@ convertToRuntimeSecurityContext; kuberuntime_sandbox.go generatePodSandboxLinuxC
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from glob import glob
 from typing import Any
 
 from kubesim.api.pod import Container, Pod
@@ -41,7 +41,7 @@ def sandbox_security(config: SandboxConfig) -> pb.LinuxSandboxSecurityContext:
 
 
 def _all_containers(pod: Pod) -> tuple[Container, ...]:
-    return (*pod.spec.init_containers, *pod.spec.containers)
+    return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
 
 
 def container_security(
@@ -134,6 +134,6 @@ def _mapping(mapping: IdMapping) -> pb.IDMapping:
 
 
 def _thermal_throttles() -> list[str]:
-    """Of the processors of this machine."""
-    paths = [f"/sys/devices/system/cpu/cpu{number}/thermal_throttle" for number in range(os.cpu_count() or 1)]
-    return [path for path in paths if os.path.exists(path)]
+    """Of the processors of this machine, also of those that are off."""
+    found = glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle")
+    return sorted(found, key=lambda path: (len(path), path))
