@@ -32,7 +32,7 @@ JsonObject = dict[str, Any]
 _GROUP = "authentication.k8s.io"
 _DEFAULT_S, _LEAST_S, _MOST_S = 3600, 600, 1 << 32
 _BOUND_TO = {"Pod": "v1", "Secret": "v1", "Node": "v1"}
-_LEEWAY_S = 60  # for the clocks of other machines
+_LEEWAY = 60 * SECOND  # for the clocks of other machines
 _INVALIDATED = "service account token has been invalidated"
 _LEGACY, _EXTRA = "kubernetes.io/serviceaccount/", "authentication.kubernetes.io/"
 
@@ -86,6 +86,9 @@ def _bound(store: Store, account: ApiObject, reference: JsonObject | None) -> Ap
     found = store.find(kind, "" if kind == "Node" else account.metadata.namespace, name)
     if found is None:
         raise not_found(resource_of(kind), name)
+    if isinstance(found, Pod) and found.spec.service_account_name != account.metadata.name:
+        problem = "to pod running with different serviceaccount name."
+        raise bad_request(f"cannot bind token for serviceaccount {quoted(account.metadata.name)} {problem}")
     uid = reference.get("uid") or found.metadata.uid
     if uid != found.metadata.uid:
         problem = f"the UID in the bound object reference ({uid}) does not match the UID in record. "
@@ -141,7 +144,7 @@ def user_of_token(store: Store, token: str, wanted: Sequence[str] = ()) -> Token
         raise TokenError(f"token audiences {_go_list(has)} is invalid for the target audiences {target}")
     if claims["iss"] == LEGACY_ISSUER:
         return TokenUser(_user_of_secret(store, token, claims), audiences)
-    _check_times(claims, store.now() // SECOND)
+    _check_times(claims, store.now())
     return TokenUser(_user_of_claims(store, claims), audiences)
 
 
@@ -150,14 +153,14 @@ def _go_list(values: Sequence[str]) -> str:
 
 
 def _check_times(claims: JsonObject, now: int) -> None:
-    if now + _LEEWAY_S < claims["nbf"]:
+    if now + _LEEWAY < claims["nbf"] * SECOND:
         raise TokenError("service account token is not valid yet")
-    if now - _LEEWAY_S > claims["exp"]:
+    if now - _LEEWAY > claims["exp"] * SECOND:
         raise TokenError("service account token has expired")
 
 
 def _user_of_claims(store: Store, claims: JsonObject) -> ApiUser:
-    about, before = claims["kubernetes.io"], store.now() - _LEEWAY_S * SECOND
+    about, before = claims["kubernetes.io"], store.now() - _LEEWAY
     namespace, reference = about["namespace"], about["serviceaccount"]
     account = _account(store, namespace, reference["name"])
     if account.metadata.uid != reference["uid"]:

@@ -19,7 +19,10 @@ from tests.support.cluster.rest import body_of, new_store, send
 ACCOUNT = "/api/v1/namespaces/orc/serviceaccounts/default"
 TOKENS = f"{ACCOUNT}/token"
 PODS = "/api/v1/namespaces/orc/pods"
-WEB = {"metadata": {"name": "web"}, "spec": {"nodeName": "fake-1", "containers": [{"name": "c", "image": "i"}]}}
+WEB: dict[str, Any] = {
+    "metadata": {"name": "web"},
+    "spec": {"nodeName": "fake-1", "containers": [{"name": "c", "image": "i"}]},
+}
 TO_WEB = {"kind": "Pod", "apiVersion": "v1", "name": "web"}
 
 
@@ -180,6 +183,15 @@ def test_a_token_bound_to_a_pod_is_valid_while_the_pod_exists() -> None:
     send(store, "POST", PODS, WEB)
     with pytest.raises(TokenError, match=rf"^pod UID \(.*\) does not match service account pod ref claim \({old}\)$"):
         user(store, token)
+
+
+def test_a_token_is_bound_only_to_a_pod_of_the_account() -> None:
+    store = new_store()
+    send(store, "POST", ACCOUNT.rpartition("/")[0], {"metadata": {"name": "builder"}})
+    send(store, "POST", PODS, {**WEB, "spec": {**WEB["spec"], "serviceAccountName": "builder"}})
+    problem = "to pod running with different serviceaccount name."
+    answer = ask(store, boundObjectRef=TO_WEB)
+    assert (answer["code"], answer["message"]) == (400, f'cannot bind token for serviceaccount "default" {problem}')
 
 
 def test_a_token_bound_to_a_pod_is_valid_for_a_minute_after_its_grace_period() -> None:
