@@ -33,7 +33,7 @@ from kubesim.scenario.runtimes.paced import LEAD, RealParts, started
 from kubesim.trace import Sink
 from kubesim.up.beside import BesideStore
 from kubesim.up.control.server import JUMPS, controlled
-from kubesim.up.identity import kubeconfig, make_identity, write_private
+from kubesim.up.identity import kubeconfig, make_identity, new_token_key, write_private
 from kubesim.up.state import StateLog
 from kubesim.values import value_object
 
@@ -131,6 +131,7 @@ async def _serve(
         simulation = ServedSimulation(
             scenario, seed, tasks, sinks, real=real, start=start, measured=serving is not None
         )
+        simulation.store.token_key = new_token_key() if state is None else state.token_key()
         if state is not None:
             state.failed = tasks.fail
             state.bring_back(simulation.store)

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
+from kubesim.api.pods.signed_token import KEY_BYTES
+from kubesim.clock.wall import unique_name
 from kubesim.errors import UsageError
 from kubesim.values import value_object
 
@@ -100,6 +102,11 @@ def kubeconfig(server: str, certificate: str, token: str) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
+def new_token_key() -> bytes:
+    """A random key for service account tokens."""
+    return bytes.fromhex(unique_name(KEY_BYTES))
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a file atomically that only this user can read. Raises UsageError."""
     try:
@@ -115,7 +122,7 @@ def write_private(path: Path, text: str) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UsageError(f"{path}: cannot write the kubeconfig: {error.strerror or error}") from None
+        raise UsageError(f"{path}: cannot write it: {error.strerror or error}") from None
 
 
 def is_ours(path: Path) -> bool:

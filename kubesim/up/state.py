@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.api.meta import ApiObject
+from kubesim.api.pods.signed_token import KEY_BYTES
 from kubesim.clock import external
 from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import InputError, UsageError
+from kubesim.up.identity import new_token_key, write_private
 from kubesim.values import mutable
 
-LOG, _LOCK = "objects.jsonl", "lock"
+LOG, _LOCK, _KEY = "objects.jsonl", "lock", "token.key"
 _FORMAT = "kubesim-state/1"
 _SLACK = 16 << 20  # the log is compacted when it exceeds twice its minimal length by these bytes
 
@@ -60,6 +62,23 @@ class StateLog:
         except OSError as error:
             raise UsageError(f"--state {directory}: {error.strerror or error}") from None
         self.found = read_log(self._path)
+
+    def token_key(self) -> bytes:
+        """The key of the cluster's tokens, which is new in a new directory. Raises UsageError."""
+        path = self._path.with_name(_KEY)
+        try:
+            key = bytes.fromhex(path.read_text())
+        except FileNotFoundError:
+            key = new_token_key()
+            write_private(path, key.hex() + "\n")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}") from None
+        except ValueError:
+            key = b""
+        if len(key) != KEY_BYTES:
+            remedy = "restore it from a copy, or remove it, which invalidates all tokens"
+            raise UsageError(f"{path}: is not the key of a cluster: {remedy}")
+        return key
 
     def bring_back(self, store: Store) -> None:
         objects = [_object(value) for value in self.found.objects.values()]

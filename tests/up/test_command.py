@@ -51,6 +51,9 @@ def test_requests_without_the_token_are_rejected(tmp_path: Path) -> None:
         assert answer(up, "/api/v1/namespaces/default/pods/x/exec?command=sh&stdout=1") == 401
         assert answer(up, "/version", "wrong") == 401
         assert answer(up, "/version", json.loads(up.kubeconfig.read_text())["users"][0]["user"]["token"]) == 200
+        account = up.kubectl("create", "token", "default").strip()
+        assert answer(up, "/api/v1/pods", account) == 200
+        assert answer(up, "/api/v1/pods", account[:-9] + "AAAAAAAAA") == 401
 
 
 def test_sigterm_stops_it_cleanly(tmp_path: Path) -> None:

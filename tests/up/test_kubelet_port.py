@@ -131,9 +131,12 @@ def ask(up: Up, path: str, token: str = "", method: str = "GET") -> tuple[int, s
 
 
 def test_only_users_of_the_cluster_reach_a_kubelet(up: Up) -> None:
+    head, claims, _ = up.kubectl("create", "token", "default").strip().split(".")
+    forged = f"{head}.{claims}.{'A' * 43}"
     for path in ("/pods", "/healthz", "/containerLogs/default/box/main", "/exec/default/box/main?command=ls&output=1"):
         assert ask(up, path) == (401, "Unauthorized")
         assert ask(up, path, "wrong") == (401, "Unauthorized")
+        assert ask(up, path, forged) == (401, "Unauthorized")
 
 
 def test_a_user_with_a_token_reads_pods_health_metrics_and_usage(up: Up) -> None:

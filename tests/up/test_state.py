@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import stat
 import threading
 import time
 from functools import partial
@@ -192,6 +193,42 @@ def test_pods_run_again_after_a_restart(tmp_path: Path) -> None:
     with running_up(tmp_path, *words) as up:
         up.wait_for(lambda: restarts(up) == 1, "the container to be started again")
         assert up.get("pod", "web")["metadata"]["uid"] == uid
+
+
+def test_tokens_are_valid_after_a_restart(tmp_path: Path) -> None:
+    words, state = ("--state", str(tmp_path / "state"), "--speed", "20"), tmp_path / "state"
+    path = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    with running_up(tmp_path, *words) as up:
+        up.run_pod("web", image="nginx")
+        tokens = [
+            up.kubectl("create", "token", "default", "--duration=24h").strip(),
+            up.kubectl("exec", "web", "--", "cat", path),
+        ]
+        assert [who(up, token) for token in tokens] == ["system:serviceaccount:default:default"] * 2
+        assert stat.S_IMODE((state / "token.key").stat().st_mode) == 0o600
+        up.stop()
+    with running_up(tmp_path, *words) as up:
+        assert who(up, tokens[0]) == "system:serviceaccount:default:default"
+        up.stop()
+    (state / "token.key").unlink()
+    with running_up(tmp_path, *words) as up:
+        assert who(up, tokens[0]) == "[invalid bearer token, invalid signature, no keys found]"
+
+
+def who(up: Up, token: str) -> str:
+    """The user of a token, or why it has none."""
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+    status = json.loads(up.kubectl("create", "-o", "json", "-f", "-", input=json.dumps(review)))["status"]
+    return str(status.get("error") or status["user"]["username"])
+
+
+@pytest.mark.parametrize("text", ["", "zz", "00ff"])
+def test_a_damaged_token_key_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "token.key").write_text(text)
+    log = StateLog(tmp_path)
+    with pytest.raises(UsageError, match=r"token\.key: is not the key of a cluster: restore it from a copy"):
+        log.token_key()
+    log.close()
 
 
 def restarts(up: Up) -> int:

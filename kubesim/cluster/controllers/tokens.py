@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 
 from kubesim.api.meta import ApiObject
+from kubesim.api.pods.signed_token import LEGACY_ISSUER
 from kubesim.cluster.registry.bootstrap import ROOT_CA
-from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.registry.registry import Target, create, generate_name
 from kubesim.cluster.registry.token_secrets import ACCOUNT_NAME, ACCOUNT_UID, TOKEN_TYPE, is_token_of, referenced_token
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
@@ -48,17 +50,19 @@ class TokensController:
         if referenced_token(self._store, account):
             return
         metadata = account.metadata
-        secret = create(self._store, Target(RESOURCES["Secret"], metadata.namespace), _token_secret(account))
+        target = Target(RESOURCES["Secret"], metadata.namespace)
+        name = generate_name(self._store, target, f"{metadata.name}-token-")
+        secret = create(self._store, target, _token_secret(account, name, self._store.signed_token))
         references = [*(account.extra.get("secrets") or ()), {"name": secret.metadata.name}]
         self._store.write(account, account.changed(extra={**account.extra, "secrets": references}))
 
 
-def _token_secret(account: ApiObject) -> dict[str, object]:
+def _token_secret(account: ApiObject, name: str, sign: Callable[[str], str]) -> dict[str, object]:
     metadata = account.metadata
-    data = {"ca.crt": ROOT_CA, "namespace": metadata.namespace, "token": _token(account)}
+    data = {"ca.crt": ROOT_CA, "namespace": metadata.namespace, "token": sign(_claims(account, name))}
     return {
         "metadata": {
-            "generateName": f"{metadata.name}-token-",
+            "name": name,
             "annotations": {ACCOUNT_NAME: metadata.name, ACCOUNT_UID: metadata.uid},
         },
         "type": TOKEN_TYPE,
@@ -66,15 +70,14 @@ def _token_secret(account: ApiObject) -> dict[str, object]:
     }
 
 
-def _token(account: ApiObject) -> str:
-    """A token with the usual claims and no valid signature, as nothing verifies it."""
+def _claims(account: ApiObject, secret: str) -> str:
     metadata, prefix = account.metadata, "kubernetes.io/serviceaccount/"
     claims = {
-        "iss": "kubernetes/serviceaccount",
+        "iss": LEGACY_ISSUER,
         f"{prefix}namespace": metadata.namespace,
+        f"{prefix}secret.name": secret,
         f"{prefix}service-account.name": metadata.name,
         f"{prefix}service-account.uid": metadata.uid,
         "sub": f"system:serviceaccount:{metadata.namespace}:{metadata.name}",
     }
-    parts = ({"alg": "none"}, claims)
-    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
+    return json.dumps(claims)

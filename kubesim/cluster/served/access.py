@@ -17,20 +17,22 @@ from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
 
+ALL_AUTHENTICATED, ALL_UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
+ANONYMOUS = "system:anonymous"
 _MASTERS = "system:masters"
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-# Allowed for every user without any role.
-_OPEN_PATHS = (
-    "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version",
-    "/version/",
-)  # fmt: skip
+# Allowed without any role: for every user (system:public-info-viewer), and for authenticated ones (system:discovery).
+_PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_OPEN_PATHS = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_PUBLIC_PATHS)
 _OPEN_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
 
 
 @value_object
 class ApiUser:
     name: str = "admin"
-    groups: tuple[str, ...] = (_MASTERS, "system:authenticated")
+    groups: tuple[str, ...] = (_MASTERS, ALL_AUTHENTICATED)
+    uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @value_object
@@ -78,10 +80,12 @@ class RoleAccess:
     def allows(self, user: ApiUser, asked: Attributes) -> bool:
         if _MASTERS in user.groups:
             return True
+        known = ALL_AUTHENTICATED in user.groups
         if asked.path:
-            if asked.verb == "get" and any(_matches(pattern, asked.path) for pattern in _OPEN_PATHS):
+            paths = _OPEN_PATHS if known else _PUBLIC_PATHS
+            if asked.verb == "get" and any(_matches(pattern, asked.path) for pattern in paths):
                 return True
-        elif asked.resource in _OPEN_REVIEWS and asked.verb == "create":
+        elif known and asked.resource in _OPEN_REVIEWS and asked.verb == "create":
             return True
         return any(_rule_allows(rule, asked) for rule in self.rules(user, asked.namespace))
 
@@ -154,4 +158,5 @@ def impersonated(user: ApiUser, headers: Mapping[str, str]) -> ApiUser:
     if not name:
         return user
     groups = tuple(group for group in headers.get("impersonate-group", "").split(",") if group)
-    return ApiUser(name, (*groups, "system:authenticated"))
+    everyone = ALL_UNAUTHENTICATED if name == ANONYMOUS else ALL_AUTHENTICATED
+    return ApiUser(name, (*groups, everyone))

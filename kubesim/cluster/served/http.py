@@ -15,14 +15,17 @@ import os
 import ssl
 from collections.abc import Collection
 from contextlib import aclosing
+from hmac import compare_digest
 from typing import Protocol
 
 from aiohttp import hdrs, web
 
+from kubesim.api.pods.signed_token import TokenError
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.problems import bad_request, status_of, unexpected
-from kubesim.cluster.served.access import RoleAccess
+from kubesim.cluster.served.access import ApiUser, RoleAccess
+from kubesim.cluster.served.answers.tokens import user_of_token
 from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.served.streaming import watch_bytes
 from kubesim.cluster.store.store import Store
@@ -154,7 +157,8 @@ class ClusterServer:
             return _finished(_refusal(unexpected(error)))
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
-        if not self._is_known(request):
+        user = self._user(request)
+        if user is None:
             return _finished(_refusal(ApiError(401, "Unauthorized", "Unauthorized")))
         if self._beside is not None and (served := await self._beside.serve(request)) is not None:
             return served
@@ -163,7 +167,7 @@ class ClusterServer:
             problem = f"Request entity too large: limit is {MAX_BODY}"
             return _finished(_refusal(ApiError(413, "RequestEntityTooLarge", problem)))
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = Request(request.method, request.raw_path, headers, body.decode(errors="replace"), body)
+        asked = Request(request.method, request.raw_path, headers, body.decode(errors="replace"), body, user)
         response = await self._answer(asked)
         if self._beside is not None:
             response = self._beside.extend(asked, response)
@@ -176,15 +180,23 @@ class ClusterServer:
             return _finished(_TOO_MANY)
         return await self._stream(request, response.stream)
 
-    def _is_known(self, request: web.BaseRequest) -> bool:
-        """Whether the client has a valid token or a client certificate."""
+    def _user(self, request: web.BaseRequest) -> ApiUser | None:
+        """The user by token or client certificate; None if the client has no valid one."""
         wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
         if not self.tokens and not wants_certificate:
-            return True
+            return ApiUser()
+        if request.get_extra_info("peercert"):
+            return ApiUser()
         scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-        if scheme.lower() == "bearer" and token in self.tokens:
-            return True
-        return bool(request.get_extra_info("peercert"))
+        if scheme.lower() != "bearer":
+            return None
+        token = token.strip()
+        if any(compare_digest(token.encode(errors="replace"), each.encode()) for each in self.tokens):
+            return ApiUser()
+        try:
+            return user_of_token(self._store, token).user
+        except TokenError:
+            return None
 
     async def _answer(self, request: Request) -> Response:
         """Answer from the store. A resource version in the future gets three seconds, as another client's write may

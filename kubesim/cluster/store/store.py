@@ -16,6 +16,7 @@ from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pods.resources import compute_pod_qos
+from kubesim.api.pods.signed_token import signed
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.api.validation.field import FieldError
 from kubesim.clock.randomness import uuid4_text
@@ -49,6 +50,7 @@ class Store:
         self.new_uid = new_uid
         self._history_limit = history_limit
         self.binds_tokens = True  # service account tokens are created for each pod; else kept as Secrets
+        self.token_key = b""  # of service account tokens; empty: none is valid
         self.proposes_resizes = False  # in status.resize, as API servers did while resize was alpha
         self.resource_version = 0
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
@@ -62,6 +64,10 @@ class Store:
         self.restored_at = 0  # resource version of the restored objects
         self._history = defaultdict[str, History](lambda: History(history_limit, self.restored_at))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # Events: expiry, key, resource version
+
+    def signed_token(self, claims: str) -> str:
+        """The service account token with these claims."""
+        return signed(claims, self.token_key)
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -84,7 +84,9 @@ class _Life:
                 NoNetwork(),
                 client,
                 self._config,
-                VolumeParts(NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get),
+                VolumeParts(
+                    NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get, self._store.signed_token
+                ),
             ),
         )
         self._store.watch("Pod", self._seen_at_the_api)

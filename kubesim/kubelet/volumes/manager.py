@@ -53,6 +53,7 @@ class VolumeParts:
     directories: VolumeDirectories
     objects: ObjectWatcher
     read: Read
+    sign: Callable[[str], str]  # a service account token with these claims
 
 
 class VolumeManager:
@@ -65,7 +66,7 @@ class VolumeManager:
         self._desired = DesiredStateOfWorld()
         self._actual = ActualStateOfWorld()
         self.objects = ObjectManager(clock, parts.objects, self._object_changed)
-        self._tokens = TokenManager(clock.now, parts.read)
+        self._tokens = TokenManager(clock.now, parts.read, parts.sign)
         node_name = context.settings.node_name
         operations = Operations(node_name, self.objects, parts.read, self._tokens, parts.directories, self._actual)
         self._reconciler = Reconciler(

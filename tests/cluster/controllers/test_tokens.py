@@ -9,9 +9,11 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
+from kubesim.api.pods.signed_token import TokenError
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.tokens import TokensController
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.served.answers.tokens import user_of_token
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.errors import ApiError
@@ -66,6 +68,21 @@ def test_a_deleted_secret_is_recreated_and_is_deleted_with_its_account(store: St
     assert new != old
     store.remove("ServiceAccount", "default", "default")
     assert tokens(store) == []
+
+
+def test_the_token_is_valid_while_its_secret_holds_it(store: Store) -> None:
+    store.token_key = b"key"
+    create(store, Target(RESOURCES["ServiceAccount"], "default"), {"metadata": {"name": "builder"}})
+    (secret,) = tokens(store, "builder")
+    token = base64.b64decode(secret.extra["data"]["token"]).decode()
+    assert user_of_token(store, token).user.name == "system:serviceaccount:default:builder"
+    other = {**secret.extra, "data": {**secret.extra["data"], "token": ""}}
+    store.write(secret, secret.changed(extra=other))
+    with pytest.raises(TokenError, match=r"^Token does not match server's copy$"):
+        user_of_token(store, token)
+    store.remove("Secret", "default", secret.metadata.name)
+    with pytest.raises(TokenError, match=r"^Token has been invalidated$"):
+        user_of_token(store, token)
 
 
 def test_admission_mounts_the_secret_into_every_container(store: Store) -> None:

@@ -13,7 +13,9 @@ import pytest
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
+from kubesim.cluster.registry.bootstrap import create_namespace, populate_namespace
 from kubesim.cluster.served import http
+from kubesim.cluster.served.answers.tokens import request_token
 from kubesim.cluster.served.http import ClusterServer
 from kubesim.cluster.served.streaming import next_bookmark
 from kubesim.cluster.store.store import Store
@@ -22,6 +24,7 @@ from kubesim.errors import UsageError
 from tests.support.socket_loop import run_with_sockets
 from tests.support.sources.following import new_store
 
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -225,6 +228,26 @@ def test_an_unauthenticated_client_is_rejected() -> None:
             status, body = await stage.get("/healthz", headers=headers)
             assert (status, body["reason"], body["message"]) == (401, "Unauthorized", "Unauthorized")
         assert await stage.get("/healthz", headers={"Authorization": "Bearer good"}) == (200, "ok")
+
+    on_stage(play, tokens=["good"])
+
+
+def test_a_service_account_is_a_user_with_its_token() -> None:
+    async def play(stage: Stage) -> None:
+        stage.store.token_key = b"key"
+        create_namespace(stage.store, "ns")
+        populate_namespace(stage.store, "ns")
+        account = stage.store.get("ServiceAccount", "ns", "default")
+        forged = str(request_token(stage.store, account, {})["status"]["token"])
+        stage.store.token_key = b"other"
+        token = str(request_token(stage.store, account, {})["status"]["token"])
+        headers = {"Authorization": f"Bearer {token}"}
+        async with stage.session.post(stage.server.address + WHO, json={}, headers=headers) as response:
+            info = (await response.json())["status"]["userInfo"]
+        assert (info["username"], info["uid"]) == ("system:serviceaccount:ns:default", account.metadata.uid)
+        assert (await stage.get("/healthz", headers={"Authorization": f"Bearer {forged}"}))[0] == 401
+        stage.store.remove("ServiceAccount", "ns", "default")
+        assert (await stage.get("/healthz", headers=headers))[0] == 401
 
     on_stage(play, tokens=["good"])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of
+from kubesim.cluster.served.access import ApiUser, RoleAccess, attributes_of, impersonated
 from kubesim.cluster.served.rest import Request, Response, handle
 from kubesim.cluster.store.store import Store
 from tests.support.cluster.rest import body_of, new_store, send
@@ -48,6 +48,15 @@ def test_subresources_and_names_are_checked() -> None:
 
 def test_masters_may_do_everything() -> None:
     assert ask(new_store(), "GET", PODS, ApiUser()).status == 200
+
+
+def test_an_anonymous_user_may_only_read_health_and_version() -> None:
+    store, anonymous = new_store(), ApiUser("system:anonymous", ("system:unauthenticated",))
+    for path, status in (("/healthz", 200), ("/version", 200), ("/api", 403), ("/openapi/v3", 403), (PODS, 403)):
+        assert ask(store, "GET", path, anonymous).status == status
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert ask(store, "POST", path, anonymous, '{"spec":{}}').status == 403
+    assert impersonated(JANE, {"impersonate-user": "system:anonymous"}) == anonymous
 
 
 def test_a_review_evaluates_the_same_rules() -> None:

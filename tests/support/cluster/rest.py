@@ -11,7 +11,9 @@ from tests.support.cluster.replay import Replay
 
 
 def new_store() -> Store:
-    return Replay("orc", ("fake-1",)).store
+    store = Replay("orc", ("fake-1",)).store
+    store.token_key = b"the key of the tests"
+    return store
 
 
 def send(store: Store, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Response:

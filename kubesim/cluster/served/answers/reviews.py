@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubesim.api.pods.signed_token import TokenError
+from kubesim.cluster.problems import bad_request
 from kubesim.cluster.served.access import ApiUser, Attributes, RoleAccess
 from kubesim.cluster.served.answers.tokens import user_of_token
 from kubesim.cluster.store.store import Store
 
 JsonObject = dict[str, Any]
 
+INVALID = "invalid bearer token"
 KINDS = (
     "SelfSubjectReview", "TokenReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview",
     "SubjectAccessReview",
@@ -29,10 +32,7 @@ def answered(
             metadata = {**(review.get("metadata") or {}), "creationTimestamp": now}
             return {**review, "metadata": metadata, "status": {"userInfo": _info(user)}}
         case "TokenReview":
-            found = user_of_token(store, spec.get("token", ""))
-            if found is None:
-                return {**review, "status": {"error": "invalid bearer token", "user": {}}}
-            return {**review, "status": {"authenticated": True, "user": _info(found)}}
+            return {**review, "status": _token_status(store, spec)}
         case "SelfSubjectRulesReview":
             return {**review, "status": _rules(user, spec.get("namespace", ""), access)}
         case "SelfSubjectAccessReview":
@@ -41,8 +41,24 @@ def answered(
     return {**review, "status": _decision(asked, spec, access)}
 
 
+def _token_status(store: Store, spec: JsonObject) -> JsonObject:
+    if not spec.get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+    try:
+        found = user_of_token(store, spec["token"], spec.get("audiences") or ())
+    except TokenError as error:
+        problem = f"[{INVALID}, {error}]" if str(error) else INVALID  # also that of the server's own token
+        return {"error": problem, "user": {}}
+    return {"authenticated": True, "user": _info(found.user), "audiences": list(found.audiences)}
+
+
 def _info(user: ApiUser) -> JsonObject:
-    return {"username": user.name, "groups": list(user.groups)}
+    info: JsonObject = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = {name: list(values) for name, values in user.extra}
+    return info
 
 
 def _decision(user: ApiUser, spec: JsonObject, access: RoleAccess | None) -> JsonObject:

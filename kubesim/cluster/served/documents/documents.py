@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from kubesim.api.pods.signed_token import ISSUER
 from kubesim.cluster.custom.definitions import custom_groups
 from kubesim.cluster.problems import no_such_resource
 from kubesim.cluster.served.documents import discovery
@@ -68,7 +69,9 @@ def document_of(store: Store, path: str, query: Query, headers: Mapping[str, str
             return _openid(headers.get("host", ""))
         case ["openid", "v1", "jwks"]:
             keys = {"Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=3600"}
-            return ServedDocument(text='{"keys":[]}', headers=keys)
+            return ServedDocument(
+                text='{"keys":[]}', headers=keys
+            )  # tokens are signed with a secret key: no public one exists
         case [""]:
             _accept_json(headers)
             return ServedDocument(body={"paths": _paths(discovery.groups_of(custom_groups(store)))})
@@ -170,11 +173,11 @@ def _paths(groups: Groups) -> list[str]:
 
 def _openid(address: str) -> ServedDocument:
     body = {
-        "issuer": "https://kubernetes.default.svc",
+        "issuer": ISSUER,
         "jwks_uri": f"https://{address}/openid/v1/jwks",
         "response_types_supported": ["id_token"],
         "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["RS256"],
+        "id_token_signing_alg_values_supported": ["RS256"],  # OpenID requires it; no key is published for it
     }
     return ServedDocument(body=body, headers={"Content-Type": JSON, "Cache-Control": "public, max-age=3600"})
 

@@ -95,7 +95,7 @@ class NodeAgent:
                 network,
                 client,
                 self._config,
-                VolumeParts(volumes, self._objects, client.read),
+                VolumeParts(volumes, self._objects, client.read, context.store.signed_token),
                 node.disk,
                 admission=node.admission(),
                 node=parts,
