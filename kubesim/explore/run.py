@@ -106,7 +106,7 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
 
 
 def defect(error: Exception) -> Problem:
-    """A crash of kubesim, by its place."""
+    """A crash of kubesim, by the function that raised it."""
     frames = [frame for frame in extract_tb(error.__traceback__) if "kubesim" in frame.filename]
     frame = frames[-1] if frames else extract_tb(error.__traceback__)[-1]
     file = frame.filename.rpartition("kubesim/")[2]
