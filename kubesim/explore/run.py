@@ -13,8 +13,8 @@ from kubesim.clock.choices import RecordedDraw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
-from kubesim.explore.coverage import CoverageSink, general
 from kubesim.explore.points import Point, draw_points, points_of
+from kubesim.explore.rules.coverage import CoverageSink, general
 from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario

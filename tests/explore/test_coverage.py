@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesim.cli.explore.report import coverage_table
-from kubesim.explore.decisions import MODULES, coverage_of, rules_of
-from kubesim.explore.reasons import SENTENCES, WITH_REASONS, reasons_in
+from kubesim.explore.rules.decisions import MODULES, coverage_of, rules_of
+from kubesim.explore.rules.reasons import SENTENCES, WITH_REASONS, reasons_in
 from tests.support.searches import search, shipped
 
 REACHED = {

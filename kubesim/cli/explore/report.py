@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kubesim.cli.output.terminal import safe, say
 from kubesim.cli.progress.corpora import CLEAR
 from kubesim.errors import UsageError
-from kubesim.explore.decisions import DecisionCoverage, coverage_of
+from kubesim.explore.rules.decisions import DecisionCoverage, coverage_of
 
 if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress

@@ -1,6 +1,6 @@
 """The closed list of decision rules, and which of them runs have reached.
 
-A rule is a reason that the code of a decision can give. `kubesim.explore.reasons` finds them in these modules.
+A rule is a reason that the code of a decision can give. `kubesim.explore.rules.reasons` finds them in these modules.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from kubesim.explore.coverage import general
-from kubesim.explore.reasons import GAP, SENTENCES, WITH_REASONS, reasons_in
+from kubesim.explore.rules.coverage import general
+from kubesim.explore.rules.reasons import GAP, SENTENCES, WITH_REASONS, reasons_in
 from kubesim.values import value_object
 
 _DECIDE = "kubesim.runtime.kuberuntime.decide"
