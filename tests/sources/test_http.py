@@ -160,7 +160,7 @@ def test_skipping_polls_changes_nothing(seed: int) -> None:
         for _ in range(8)
     ]
 
-    def reported(every: bool) -> list[tuple[int, str, str]]:
+    def reported(every_tick: bool) -> list[tuple[int, str, str]]:
         records: list[tuple[int, str, str]] = []
 
         async def play(stage: Stage) -> None:
@@ -171,10 +171,10 @@ def test_skipping_polls_changes_nothing(seed: int) -> None:
             await stage.clock.sleep(300 * SECOND)
             records.extend((r.t, r.KIND, str(r.to_json().get("text", ""))) for r in stage.trace.records)
 
-        on_stage(play, every_tick=every)
+        on_stage(play, every_tick=every_tick)
         return records
 
-    assert reported(every=True) == reported(every=False)
+    assert reported(every_tick=True) == reported(every_tick=False)
 
 
 def test_after_its_stop_nothing_is_requested_or_received() -> None:

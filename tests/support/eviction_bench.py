@@ -135,11 +135,11 @@ class Bench(RecordedEvents):
             self.usages[name] = memory(used)
 
 
-def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *, every: bool = False, **options: Any) -> Bench:
+def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *, every_tick: bool = False, **options: Any) -> Bench:
     async def main() -> Bench:
         bench = Bench(LoopClock(0), **options)
         await story(bench)
         return bench
 
-    with ticks(every_tick=every):
+    with ticks(every_tick=every_tick):
         return run_virtual(main)

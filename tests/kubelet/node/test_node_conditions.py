@@ -94,8 +94,8 @@ def test_several_problems_as_one_text() -> None:
     assert aggregate(("[a, b]", "c", "a")) == "[a, b, c]"
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_the_api_server_is_updated_at_the_next_interval_or_immediately(every: bool) -> None:
+@pytest.mark.parametrize("every_tick", [False, True])
+def test_the_api_server_is_updated_at_the_next_interval_or_immediately(every_tick: bool) -> None:
     reported: list[tuple[int, str]] = []
     health = [NodeHealth()]
 
@@ -130,7 +130,7 @@ def test_the_api_server_is_updated_at_the_next_interval_or_immediately(every: bo
             await clock.sleep(60 * SECOND)
         return seen
 
-    with ticks(every_tick=every):
+    with ticks(every_tick=every_tick):
         seen = run_virtual(main)
     assert seen == [(100, "False"), (125, "True")]
     text = "Node node-1 status is now: {}"

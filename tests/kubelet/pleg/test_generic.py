@@ -391,13 +391,13 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
     return seen
 
 
-@pytest.mark.parametrize(("every", "listings"), [(False, 2), (True, 20)])
-def test_idle_relists_are_skipped_unless_all_are_requested(every: bool, listings: int) -> None:
+@pytest.mark.parametrize(("every_tick", "listings"), [(False, 2), (True, 20)])
+def test_idle_relists_are_skipped_unless_all_are_requested(every_tick: bool, listings: int) -> None:
     async def scene(s: Scene) -> None:
         await s.until(20 * SECOND)
         assert s.runtime.listings == listings
 
-    with ticks(every_tick=every):
+    with ticks(every_tick=every_tick):
         play(scene)
 
 
