@@ -13,8 +13,8 @@ from kubesim.clock.choices import RecordedDraw
 from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 from kubesim.explore.choice import Choice
-from kubesim.explore.coverage import CoverageSink, general
 from kubesim.explore.points import Point, draw_points, points_of
+from kubesim.explore.rules.coverage import CoverageSink, general
 from kubesim.explore.subject import ExploreSubject, names_in
 from kubesim.scenario.ending.result import RunResult
 from kubesim.scenario.language.document import Scenario
@@ -106,7 +106,7 @@ def problems_of(result: RunResult, names: frozenset[str]) -> Iterator[Problem]:
 
 
 def defect(error: Exception) -> Problem:
-    """A crash of kubesim, by its place."""
+    """A crash of kubesim, by the function that raised it."""
     frames = [frame for frame in extract_tb(error.__traceback__) if "kubesim" in frame.filename]
     frame = frames[-1] if frames else extract_tb(error.__traceback__)[-1]
     file = frame.filename.rpartition("kubesim/")[2]

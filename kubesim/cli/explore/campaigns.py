@@ -27,7 +27,7 @@ def run_campaign(args: argparse.Namespace) -> int:
     from kubesim.cli.run import terminated_as_interrupted
     from kubesim.explore.campaign.campaign import Campaign
 
-    for flag in ("shard", "feature_gates"):
+    for flag in ("shard", "feature_gates", "show_missing"):
         if getattr(args, flag, None):
             raise UsageError(f"--{flag.replace('_', '-')} has no effect with --all: remove it")
     if args.format == "jsonl":

@@ -51,6 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", dest="format", type=options.one_of(FORMATS), default="text", metavar="|".join(FORMATS),
         help="text, one JSON object, or the lines that merge reads",
     )  # fmt: skip
+    parser.add_argument(
+        "--show-missing", action="store_true", help="list the decision rules that no run reached, before the findings"
+    )
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something was found")
     add_executor(parser)
     job = parser.add_argument_group("on a Kubernetes cluster")

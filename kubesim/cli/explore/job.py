@@ -23,6 +23,8 @@ def print_job(args: argparse.Namespace) -> int:
     for flag, value in (("shard", args.shard), ("jobs", args.jobs), ("output", args.output)):
         if value is not None:
             raise UsageError(f"--{flag} has no effect with --print-job: each pod of the Job has its own")
+    if args.show_missing:
+        raise UsageError("--show-missing has no effect with --print-job: give it to kubesim explore merge")
     subject = subject_of(args, args.files[0])
     settings_of(args)  # refuses wrong flags here, not in a hundred pods
     documents = subject.documents()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kubesim.cli.output.terminal import warn
+from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 def merge_results(args: argparse.Namespace, places: Sequence[str]) -> int:
     from kubesim.cli.explore.report import print_result, write_findings
     from kubesim.cli.explore.result_files import check_output, read_results
-    from kubesim.cli.explore.search import exit_code, print_lines
+    from kubesim.cli.explore.search import check_show_missing, exit_code, next_step, print_lines
 
+    check_show_missing(args)
     if not places:
         raise UsageError("merge: give the directories with the results of the shards: kubesim explore merge DIR...")
     result = merged_result(read_results(places), places)
@@ -28,7 +29,10 @@ def merge_results(args: argparse.Namespace, places: Sequence[str]) -> int:
     if args.format == "jsonl":
         print_lines(result)
         return exit_code(result)
-    print_result(result, write_findings(result, directory), args.format)
+    files = write_findings(result, directory)
+    print_result(result, files, args.format, show_missing=args.show_missing)
+    if args.format == "text":
+        say(next_step(result, files, directory))
     return exit_code(result)
 
 
@@ -53,9 +57,9 @@ def merged_result(found: ReadResults, places: Sequence[str]) -> ExploreResult:
     if len(counts) > 1:
         raise UsageError(f"{where}: results of searches with {' and '.join(map(str, sorted(counts)))} shards")
     [count] = counts
-    every = [Shard(number, count) for number in range(1, count + 1)]
-    missing = [shard.label for shard in every if shard not in shards]
+    expected = [Shard(number, count) for number in range(1, count + 1)]
+    missing = [shard.label for shard in expected if shard not in shards]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise UsageError(f"{where}: shard {', '.join(missing[:5])}{more} is missing: run it again with --shard")
-    return merge([shards[shard] for shard in every])
+    return merge([shards[shard] for shard in expected])

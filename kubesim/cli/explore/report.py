@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from kubesim.cli.output.terminal import safe, say
 from kubesim.cli.progress.corpora import CLEAR
 from kubesim.errors import UsageError
-from kubesim.explore.decisions import DecisionCoverage, coverage_of
+from kubesim.explore.rules.decisions import DecisionCoverage, coverage_of
 
 if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult, SearchProgress
@@ -85,11 +85,11 @@ def explanation(finding: Finding) -> Iterator[str]:
     yield from page(difference_of(run.subject.name, *played))
 
 
-def print_result(result: ExploreResult, files: Sequence[Path], format: str) -> None:
+def print_result(result: ExploreResult, files: Sequence[Path], format: str, *, show_missing: bool = False) -> None:
     if format == "json":
         print(json.dumps(as_json(result, files), indent=2))
         return
-    say(*_lines(result, files))
+    say(*coverage_table(coverage_of(result.rules), show_missing=show_missing), "", *_lines(result, files))
 
 
 def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
@@ -101,7 +101,6 @@ def _lines(result: ExploreResult, files: Sequence[Path]) -> Iterator[str]:
         yield from (f"   {line}" if line else "" for line in what_happened(path))
         yield ""
     yield summary(result)
-    yield from coverage_table(coverage_of(result.rules))
 
 
 def what_happened(path: Path) -> Iterator[str]:
@@ -110,14 +109,15 @@ def what_happened(path: Path) -> Iterator[str]:
     yield from takewhile(lambda line: not line.startswith("Consequences"), lines)
 
 
-def coverage_table(groups: Sequence[DecisionCoverage]) -> Iterator[str]:
-    """How many rules of each decision were reached, and which were not."""
-    yield "Decision rules reached:"
+def coverage_table(groups: Sequence[DecisionCoverage], *, show_missing: bool) -> Iterator[str]:
+    """How many rules of each decision were reached; with `show_missing` also each rule that was not."""
     width = max(len(group.group) for group in groups)
+    if show_missing:
+        yield "Decision rules never reached:"
+        yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
+    yield "Decision rules reached:"
     for group in groups:
         yield f"  {group.group:{width}}  {group.count - len(group.never):3} of {group.count}"
-    yield "Never reached:"
-    yield from (f"  {group.group:{width}}  {rule}" for group in groups for rule in group.never)
 
 
 def summary(result: ExploreResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ def search_file(args: argparse.Namespace) -> int:
     from kubesim.explore.search.exploration import Exploration
 
     check_installed()
+    check_show_missing(args)
     subject, settings = subject_of(args, args.files[0]), settings_of(args)
     directory = args.output or Path(f"explore-{subject.name}")
     check_output(directory if args.output else None)
@@ -51,22 +52,23 @@ def search_file(args: argparse.Namespace) -> int:
     if args.format == "jsonl":
         print_lines(result)
     else:
-        print_result(result, files, args.format)
+        print_result(result, files, args.format, show_missing=args.show_missing)
         if args.format == "text":
-            for hint in _next_steps(result, directory):
-                say(hint)
+            say(next_step(result, files, directory))
     return exit_code(result)
 
 
-def _next_steps(result: ExploreResult, directory: Path) -> Iterator[str]:
-    """What to do next."""
+def next_step(result: ExploreResult, files: Sequence[Path], directory: Path) -> str:
+    """The last line of the output: what to type next."""
     index, count = result.settings.shard
     if count > 1:
-        yield f"this was shard {index + 1}/{count}; when all are done: kubesim explore merge {directory}"
-    elif result.findings:
-        yield f"each file has an explanation beside it: {directory}/*.txt"
-    elif result.runs < result.singles:
-        yield f"{result.runs} of {result.singles} single faults were tried: --budget {result.singles} tries them all"
+        return f"this was shard {index + 1}/{count}; when all are done: kubesim explore merge {directory}"
+    if files:
+        return f"next: kubesim run {files[0]}; the explanation is in {files[0].with_suffix('.txt')}"
+    if result.runs < result.singles:
+        return f"{result.runs} of {result.singles} single faults were tried: --budget {result.singles} tries them all"
+    more = f"--budget {2 * result.runs} tries more combinations; " if result.singles else ""
+    return f"all {result.singles} single faults were tried; {more}--show-missing lists the rules never reached"
 
 
 def print_lines(result: ExploreResult) -> None:
@@ -78,6 +80,11 @@ def print_lines(result: ExploreResult) -> None:
 
 def exit_code(result: ExploreResult) -> int:
     return EXIT_INTERRUPTED if result.interrupted else 1 if result.findings else 0
+
+
+def check_show_missing(args: argparse.Namespace) -> None:
+    if args.show_missing and args.format != "text":
+        raise UsageError(f"--show-missing has no effect with -o {args.format}: remove it; -o json lists those rules")
 
 
 def check_installed() -> None:

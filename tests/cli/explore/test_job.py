@@ -75,7 +75,7 @@ def test_each_pod_writes_results_that_can_be_merged(
         assert explore(*words) == 0
     (here / "logs.jsonl").write_text(capsys.readouterr().out)
     assert explore("merge", "logs.jsonl") == 1
-    assert capsys.readouterr().out.startswith("1. invariant init-order: reboot after CreateContainer of app:main")
+    assert "\n\n1. invariant init-order: reboot after CreateContainer of app:main\n" in capsys.readouterr().out
 
 
 def test_results_go_to_a_volume_on_request(capsys: Output) -> None:

@@ -32,12 +32,13 @@ def test_a_finding_is_printed_with_the_command_that_reproduces_it(here: Path, ca
     assert explore("two-inits.yaml", "--budget", "40", "--jobs", "2", *REBOOTS) == 1
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
-    assert lines[0] == "1. invariant init-order: reboot after CreateContainer of app:main"
+    assert lines[0] == "Decision rules reached:"
     file = "explore-two-inits/1-invariant-init-order.yaml"
-    assert lines[2].endswith(f"; kubesim run {file}")
-    assert any(line.startswith("1 finding; 40 runs") for line in lines)
-    assert "Decision rules reached:" in lines
-    assert lines[-1] == "each file has an explanation beside it: explore-two-inits/*.txt"
+    assert lines[5:7] == ["", "1. invariant init-order: reboot after CreateContainer of app:main"]
+    assert lines[8].endswith(f"; kubesim run {file}")
+    assert lines[-3] == ""
+    assert lines[-2].startswith("1 finding; 40 runs")
+    assert lines[-1] == f"next: kubesim run {file}; the explanation is in explore-two-inits/1-invariant-init-order.txt"
     assert shown.err == ""
     assert (here / file).is_file()
 
@@ -45,10 +46,22 @@ def test_a_finding_is_printed_with_the_command_that_reproduces_it(here: Path, ca
 def test_nothing_found_exits_with_0_and_writes_nothing(here: Path, capsys: Output) -> None:
     write_harmless(here)
     assert explore("harmless.yaml", "--budget", "10", "--jobs", "1", *REBOOTS) == 0
-    first, *_, second = capsys.readouterr().out.splitlines()
+    *table, first, second = capsys.readouterr().out.splitlines()
+    assert [len(table), table[0], table[-1]] == [6, "Decision rules reached:", ""]
     assert first.startswith("nothing found; 10 runs in ")
     assert re.fullmatch(r"10 of (\d+) single faults were tried: --budget \1 tries them all", second)
     assert [path.name for path in here.iterdir()] == ["harmless.yaml"]
+
+
+def test_rules_that_no_run_reached_are_listed_on_request(here: Path, capsys: Output) -> None:
+    write_harmless(here)
+    assert explore("harmless.yaml", "--budget", "2", "--jobs", "1", "--show-missing", *REBOOTS) == 0
+    shown = capsys.readouterr().out
+    missing, found, counts = shown.partition("Decision rules reached:")
+    assert found
+    assert missing.startswith("Decision rules never reached:")
+    assert "  workers              the kubelet evicts it\n" in missing
+    assert "nothing found; 2 runs" in counts
 
 
 def test_results_do_not_depend_on_the_number_of_processes(here: Path, capsys: Output) -> None:
@@ -78,7 +91,11 @@ def test_exit_zero_is_for_pipelines_that_judge_later(here: Path) -> None:
 def test_another_version_has_other_bugs(here: Path, capsys: Output) -> None:
     write_two_inits(here)
     assert explore("two-inits.yaml", "--budget", "40", "--jobs", "1", "--profile", "v1.37", *REBOOTS) == 0
-    assert capsys.readouterr().out.startswith("nothing found")
+    *_, last_but_one, last = capsys.readouterr().out.splitlines()
+    assert last_but_one.startswith("nothing found")
+    assert last.endswith(
+        "single faults were tried; --budget 80 tries more combinations; --show-missing lists the rules never reached"
+    )
 
 
 def test_a_time_ends_a_search(here: Path, capsys: Output) -> None:
@@ -94,8 +111,8 @@ def test_an_interrupt_prints_the_results_so_far(here: Path, capsys: Output, monk
     interrupt_after(50, monkeypatch)
     assert explore("two-inits.yaml", "--budget", "1000", "--jobs", "1", *REBOOTS) == 130
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("1. invariant init-order: reboot after CreateContainer of app:main")
-    assert any(re.match(r"interrupted: 1 finding; \d\d runs", line) for line in lines)
+    assert lines[6].startswith("1. invariant init-order: reboot after CreateContainer of app:main")
+    assert re.match(r"interrupted: 1 finding; \d\d runs", lines[-2])
     assert (here / "explore-two-inits" / "results.jsonl").is_file()
 
 
@@ -130,6 +147,9 @@ def interrupt_after(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--all", "harmless.yaml"), "--all harmless.yaml: not a directory; to explore one file: kubesim explore "),
         (("--all", "empty"), "--all empty: has no scenario"),
         (("--all", ".", "--shard", "1/2"), "--shard has no effect with --all: remove it"),
+        (("harmless.yaml", "--show-missing", "-o", "json"), "--show-missing has no effect with -o json: remove it; "),
+        (("--all", ".", "--show-missing"), "--show-missing has no effect with --all: remove it"),
+        (("harmless.yaml", "--show-missing", "--print-job"), "--show-missing has no effect with --print-job: "),
         (("merge",), "merge: give the directories with the results of the shards: kubesim explore merge DIR..."),
         (("merge", "gone"), "gone: no such file or directory"),
         (("merge", "empty"), "empty: has no file of results (*.jsonl)"),

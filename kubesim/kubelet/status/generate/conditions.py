@@ -161,8 +161,8 @@ def generate_pod_ready_to_start_containers_condition(
     new_sandbox_needed, _, _, _, message = pod_sandbox_changed(pod, runtime)
     if not new_sandbox_needed:
         return _condition(pod, old, POD_READY_TO_START_CONTAINERS, TRUE, gates)
-    explained = (reasons.POD_SANDBOX_NOT_READY, message) if gates.rules.explains_missing_sandbox else ()
-    return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE, gates, *explained)
+    reason = reasons.POD_SANDBOX_NOT_READY if gates.rules.explains_missing_sandbox else ""
+    return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE, gates, reason, message if reason else "")
 
 
 def generate_all_containers_restarting_condition(

@@ -207,15 +207,14 @@ class Reconciler:
         self._pending.succeed(volume.volume_name, owner)
         if key in self._failed:
             self._failed.discard(key)
-            self._record(volume, "is mounted now")
+            self._record(volume, text=f"volume {' '.join(volume.outer_names)} is mounted now")
         elif is_new:
-            self._record(volume, "has its new content")
+            self._record(volume, text=f"volume {' '.join(volume.outer_names)} has its new content")
         self.changed(volume.uid)
 
-    def _record(self, volume: VolumeToMount, what: str) -> None:
+    def _record(self, volume: VolumeToMount, *, text: str) -> None:
         if self.context.recorder.on:
             metadata = volume.pod.metadata
-            pod, names = f"{metadata.namespace}/{metadata.name}", " ".join(volume.outer_names)
-            self.context.recorder.record(
-                Note(node=self.context.settings.node_name, pod=pod, uid=metadata.uid, text=f"volume {names} {what}")
-            )
+            pod = f"{metadata.namespace}/{metadata.name}"
+            note = Note(node=self.context.settings.node_name, pod=pod, uid=metadata.uid, text=text)
+            self.context.recorder.record(note)

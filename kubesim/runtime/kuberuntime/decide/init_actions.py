@@ -294,7 +294,7 @@ def compute_next_init_container(decision: Decision) -> bool:
         if not step.done:
             decision.why.append(step.why)
         return step.done
-    why = step.why if failed is None else f"init container {container.name} {_how_it_failed(failed)}"
+    why = step.why if failed is None else _failure(container, failed)
     if failed is not None and decision.pod.spec.restart_policy == NEVER:
         decision.actions.kill_pod = True
         decision.why.append(f"{why} and restartPolicy is Never, so the whole pod is stopped")
@@ -307,5 +307,7 @@ def compute_next_init_container(decision: Decision) -> bool:
     return False
 
 
-def _how_it_failed(record: ContainerRecord) -> str:
-    return "is in unknown state" if record.state == "unknown" else f"failed with {record.exit_code}"
+def _failure(container: Container, record: ContainerRecord) -> str:
+    if record.state == "unknown":
+        return f"init container {container.name} is in unknown state"
+    return f"init container {container.name} failed with {record.exit_code}"

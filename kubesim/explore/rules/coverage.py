@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from kubesim.trace.records import ApiWrite, EventRecorded, Expectation, Fault, Record
+from kubesim.trace.records import ApiWrite, EventRecorded, Expectation, Fault, Note, Record
 
 _DRAWN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{12,}\b|\"[^\"]*\"|\b[\w.]+/[\w./:-]+"
@@ -28,6 +28,8 @@ class CoverageSink:
             self._seen.add((record.KIND, record.why))
         elif isinstance(record, EventRecorded):
             self._seen.add((record.KIND, record.reason))
+        elif isinstance(record, Note) and record.pod and not record.container:
+            self._seen.add((record.KIND, record.text))
         if isinstance(record, ApiWrite) and record.is_pod_status:
             self._seen.update(("status", reason.replace("/", " ")) for reason in _reasons(record.summary))
 

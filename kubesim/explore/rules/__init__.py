@@ -1,0 +1,1 @@
+"""Decision rules: their closed list, and those that runs reach."""
