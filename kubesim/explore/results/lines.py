@@ -45,8 +45,8 @@ def lines_of(result: ExploreResult) -> Iterator[str]:
 def search_id(result: ExploreResult) -> str:
     """The same for all shards of a search, and for no other search."""
     settings = replace(result.settings, shard=(0, 1))
-    told = json.dumps([__version__, _plain(result.subject), _plain(settings)])
-    return sha256(told.encode()).hexdigest()[:12]
+    identity = json.dumps([__version__, _plain(result.subject), _plain(settings)])
+    return sha256(identity.encode()).hexdigest()[:12]
 
 
 def _lines(result: ExploreResult) -> Iterator[tuple[str, Line]]:

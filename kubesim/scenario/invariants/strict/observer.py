@@ -11,7 +11,7 @@ from kubesim.scenario.invariants.seen import NodeFacts
 from kubesim.trace.records import Note, Record
 from kubesim.values import part
 
-Place = tuple[str, str]  # a pod as `namespace/name`, and a container
+ContainerKey = tuple[str, str]  # a pod as `namespace/name`, and a container
 
 
 @part
@@ -26,9 +26,9 @@ class Scene:
         found = self.store.find("Pod", *name.split("/", 1))
         return found if isinstance(found, Pod) else None
 
-    def container(self, place: Place) -> Container | None:
-        pod = self.pod(place[0])
-        return None if pod is None else pod.spec.find_container(place[1])
+    def container(self, key: ContainerKey) -> Container | None:
+        pod = self.pod(key[0])
+        return None if pod is None else pod.spec.find_container(key[1])
 
 
 class RuleObserver:
@@ -49,7 +49,7 @@ class RuleObserver:
 MakeRuleObserver = Callable[[Scene], RuleObserver]
 
 
-def place_of(record: Record) -> Place:
+def container_key(record: Record) -> ContainerKey:
     return record.pod, record.container
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.pod_conditions import READY, is_condition_true
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, place_of
+from kubesim.scenario.invariants.strict.observer import ContainerKey, RuleObserver, Scene, container_key
 from kubesim.trace.records import CriCall, CriReturn, Record
 
 Command = tuple[str, ...]
@@ -23,19 +23,19 @@ class PostStart(RuleObserver):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._completed: dict[Place, set[Command]] = {}  # containers that this run has started
+        self._completed: dict[ContainerKey, set[Command]] = {}  # containers that this run has started
         self._begun: dict[int, Command] = {}  # by the number of the call's record
 
     def recorded(self, record: Record) -> str:
         if isinstance(record, CriCall):
             if record.call == "StartContainer":
-                self._completed[place_of(record)] = set()
+                self._completed[container_key(record)] = set()
             elif record.call == "ExecSync":
                 self._begun[record.seq] = tuple(record.args["cmd"])
         elif isinstance(record, CriReturn) and record.call == "ExecSync":
             command = self._begun.pop(record.cause or 0, None)
             if command is not None and not record.error:
-                self._completed.setdefault(place_of(record), set()).add(command)
+                self._completed.setdefault(container_key(record), set()).add(command)
         return ""
 
     def reported(self, old: Pod | None, new: Pod) -> str:

@@ -13,7 +13,7 @@ from kubesim.api.pod import Probe
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, ends_kubelet, place_of
+from kubesim.scenario.invariants.strict.observer import ContainerKey, RuleObserver, Scene, container_key, ends_kubelet
 from kubesim.trace.records import CriCall, CriReturn, Fault, Record
 
 MISSED = 3  # periods
@@ -25,7 +25,7 @@ class ProbePeriods(RuleObserver):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._last: dict[Place, int] = {}
+        self._last: dict[ContainerKey, int] = {}
         self._begun: dict[int, tuple[str, ...]] = {}  # commands, by the number of the call's record
         self._fault_at = -PAUSE
 
@@ -44,12 +44,12 @@ class ProbePeriods(RuleObserver):
         return ""
 
     def _returned(self, record: Record, command: tuple[str, ...]) -> None:
-        probe = self._probe(place_of(record))
+        probe = self._probe(container_key(record))
         if probe is not None and probe.exec is not None and tuple(probe.exec.command) == command:
-            self._last[place_of(record)] = record.t
+            self._last[container_key(record)] = record.t
 
     def _stopped(self, record: Record) -> str:
-        last, probe = self._last.pop(place_of(record), None), self._probe(place_of(record))
+        last, probe = self._last.pop(container_key(record), None), self._probe(container_key(record))
         if last is None or probe is None or record.t < self._fault_at + PAUSE:
             return ""
         longest = (MISSED * probe.period_seconds + probe.timeout_seconds) * SECOND
@@ -61,8 +61,8 @@ class ProbePeriods(RuleObserver):
             f"its period is {probe.period_seconds}s"
         )
 
-    def _probe(self, place: Place) -> Probe | None:
-        container = self.scene.container(place)
+    def _probe(self, key: ContainerKey) -> Probe | None:
+        container = self.scene.container(key)
         return None if container is None else container.readiness_probe
 
 

@@ -13,7 +13,7 @@ from kubesim.api.images import apply_default_image_tag
 from kubesim.api.timestamps import MINUTE
 from kubesim.golang.text import duration
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene, ends_kubelet, place_of
+from kubesim.scenario.invariants.strict.observer import RuleObserver, Scene, container_key, ends_kubelet
 from kubesim.trace.records import CriCall, CriReturn, Record
 
 MOST = 5
@@ -29,7 +29,7 @@ class PullBackOff(RuleObserver):
 
     def recorded(self, record: Record) -> str:
         if isinstance(record, CriReturn) and record.call == "CreateContainer" and not record.error:
-            container = self.scene.container(place_of(record))
+            container = self.scene.container(container_key(record))
             image = "" if container is None else apply_default_image_tag(container.image)
             self._pulls.pop((record.pod, image), None)
         elif ends_kubelet(record):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from kubesim.api.pod import ContainerStatus, Pod, Probe
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.scenario.invariants.invariant import Invariant
-from kubesim.scenario.invariants.strict.observer import Place, RuleObserver, Scene, place_of
+from kubesim.scenario.invariants.strict.observer import ContainerKey, RuleObserver, Scene, container_key
 from kubesim.trace.records import CriCall, EventRecorded, ProbeOutcome, Record
 
 
@@ -25,16 +25,16 @@ class Readiness(RuleObserver):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        self._failed: set[Place] = set()  # since they were last ready
-        self._unproven: set[Place] = set()  # started, and no probe has succeeded since
+        self._failed: set[ContainerKey] = set()  # since they were last ready
+        self._unproven: set[ContainerKey] = set()  # started, and no probe has succeeded since
 
     def recorded(self, record: Record) -> str:
         if isinstance(record, EventRecorded) and record.reason == "Unhealthy":
-            self._failed.add(place_of(record))
+            self._failed.add(container_key(record))
         elif isinstance(record, CriCall) and record.call == "StartContainer":
-            self._unproven.add(place_of(record))
+            self._unproven.add(container_key(record))
         elif isinstance(record, ProbeOutcome) and record.probe == "readiness" and record.result == "success":
-            self._unproven.discard(place_of(record))
+            self._unproven.discard(container_key(record))
         return ""
 
     def reported(self, old: Pod | None, new: Pod) -> str:
