@@ -380,7 +380,7 @@ class Simulation:
             spec = self.scenario.spec
             cut, added = self._trial.cut, self._trial.added
             await Player(
-                self.clock, self.tasks, self.world, judge, spec, until, self._look, cut, self.interceptor, added
+                self.clock, self.tasks, self.world, judge, spec, until, self._inspect, cut, self.interceptor, added
             ).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(final_states, judge, self._metrics()), interrupted=True)
@@ -417,7 +417,7 @@ class Simulation:
         for node in self.nodes.values():
             await node.close()
 
-    def _look(self) -> None:
+    def _inspect(self) -> None:
         self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:

@@ -1,5 +1,5 @@
 """A wheel built from the files of the container recipe, and installed without a network, works in any directory and
-includes all labs and scenarios.
+includes all labs, scenarios and the glossary.
 """
 
 from __future__ import annotations
@@ -78,6 +78,13 @@ def test_it_includes_the_scenarios(kubesim: Kubesim) -> None:
 def test_every_file_of_a_shipped_folder_is_installed(kubesim: Kubesim, environment: Path, kind: str) -> None:
     (installed,) = environment.glob(f"lib/python*/site-packages/kubesim/shipped/{kind}")
     assert files_below(installed) == files_below(ROOT / kind)
+
+
+def test_the_glossary_is_installed(kubesim: Kubesim) -> None:
+    [line] = [line for line in kubesim("lab", "start", "1").stdout.splitlines() if line.startswith("More terms: ")]
+    installed = Path(line.removeprefix("More terms: "))
+    assert "site-packages" in installed.parts
+    assert installed.read_text() == (ROOT / "docs" / "glossary.md").read_text()
 
 
 def test_stepping_and_explain_work(kubesim: Kubesim) -> None:

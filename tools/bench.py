@@ -223,7 +223,7 @@ def start_up() -> None:
     )
     compileall.compile_dir("kubesim", quiet=1)  # as in an installed package, regardless of the environment
     times = [(child_seconds(run), child_seconds(libraries)) for _ in range(15)]
-    ratio = median(mine for mine, _ in times) / median(theirs for _, theirs in times)
+    ratio = median(own for own, _ in times) / median(theirs for _, theirs in times)
     line("run of one pod, to importing its libraries (at most 2.2)", f"{ratio:.2f}")
     if shutil.which("valgrind"):
         counted = instructions(run) / instructions(libraries)

@@ -91,8 +91,8 @@ def _ranges(lines: list[int]) -> Iterator[str]:
 
 
 def main() -> int:
-    with TemporaryDirectory() as place:
-        corpora, stories, hand = (Path(place, name) for name in ("corpora", "stories", "hand"))
+    with TemporaryDirectory() as folder:
+        corpora, stories, hand = (Path(folder, name) for name in ("corpora", "stories", "hand"))
         playing = _measure(corpora, CORPORA)
         for data, arguments in ((stories, STORIES), (hand, HAND_TESTS)):
             if _measure(data, arguments).wait():
@@ -125,8 +125,8 @@ def _package(path: str) -> str:
 
 
 def _files(measure: coverage.Coverage) -> Iterator[tuple[str, dict[str, Any]]]:
-    with TemporaryDirectory() as place:
-        report = Path(place, "report.json")
+    with TemporaryDirectory() as folder:
+        report = Path(folder, "report.json")
         patterns = [f"{ROOT}/kubesim/{name}" for name in (*DECISIONS, f"{API}/*")]
         unrecorded = [f"{ROOT}/kubesim/{name}" for name in UNRECORDED]
         measure.json_report(outfile=str(report), include=patterns, omit=unrecorded)

@@ -20,11 +20,11 @@ SIZE = 1280, 800
 def draw() -> None:
     with tempfile.TemporaryDirectory() as folder, Chromium() as browser:
         page = browser.page(*SIZE)
-        for name, (arguments, place, scheme) in PICTURES.items():
+        for name, (arguments, fragment, scheme) in PICTURES.items():
             path = Path(folder) / f"{name}.html"
             main([*arguments, "--report", str(path)])
             page.prefer(scheme)
-            page.open(path, place)
+            page.open(path, fragment)
             (ROOT / "docs" / f"{name}.png").write_bytes(page.screenshot())
 
 

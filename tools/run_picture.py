@@ -45,11 +45,11 @@ def _drawn(records: Sequence[Record]) -> Iterator[str]:
     yield from (f'<circle cx="{_x(t)}" cy="{BAR_TOP + 56}" r="3" fill="#bc4c00"/>' for t in backs if t <= END)
     for second in range(0, END + 1, 20):
         yield f'<text x="{_x(second)}" y="{BAR_TOP + 86}" text-anchor="middle" {_TEXT}>{second}s</text>'
-    place = LEFT
+    x = LEFT
     for name, colour in (("ContainerCreating", _OTHER), *_COLOURS.items()):
-        yield f'<rect x="{place}" y="44" width="10" height="10" fill="{colour}"/>'
-        yield f'<text x="{place + 16}" y="53" {_TEXT}>{escape(name)}</text>'
-        place += 40 + 8 * len(name)
+        yield f'<rect x="{x}" y="44" width="10" height="10" fill="{colour}"/>'
+        yield f'<text x="{x + 16}" y="53" {_TEXT}>{escape(name)}</text>'
+        x += 40 + 8 * len(name)
     yield "</svg>"
 
 

@@ -31,8 +31,8 @@ def main() -> None:
     parser.add_argument("--code", action="store_true", help="draw from docstrings, comments and names of tests")
     args = parser.parse_args()
     found = sorted(set(code_sentences() if args.code else sentences()))
-    for place, text in random.Random(args.seed).sample(found, args.count):
-        print(f"{place}: {text}")
+    for location, text in random.Random(args.seed).sample(found, args.count):
+        print(f"{location}: {text}")
 
 
 def sentences() -> Iterator[tuple[str, str]]:

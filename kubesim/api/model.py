@@ -91,10 +91,10 @@ class Model:
         """Whether all fields are equal, declared or not. An absent field equals a zero value."""
         if self.__class__ is not other.__class__:
             return NotImplemented
-        mine, theirs = self.__dict__, other.__dict__
-        if mine == theirs:
+        own, theirs = self.__dict__, other.__dict__
+        if own == theirs:
             return True
-        return mine.keys() != theirs.keys() and self.zeros | mine == self.zeros | theirs
+        return own.keys() != theirs.keys() and self.zeros | own == self.zeros | theirs
 
     __hash__ = None  # type: ignore[assignment]  # equal objects may hold unhashable values
 

@@ -116,10 +116,10 @@ def _sides(args: argparse.Namespace) -> tuple[Side, Side]:
     return Side(_label(ours, theirs) or "A", *ours), Side(_label(theirs, ours) or "B", *theirs)
 
 
-def _label(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> str:
+def _label(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> str:
     """The label of a side: `v1.30`, `seed 1`, `A=true`."""
     words = []
-    for number, (own, other) in enumerate(zip(mine, theirs, strict=True)):
+    for number, (own, other) in enumerate(zip(ours, theirs, strict=True)):
         if own != other:
             gates = (
                 ",".join(f"{name}={str(value).lower()}" for name, value in own.items()) if number == 2 and own else ""

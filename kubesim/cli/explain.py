@@ -116,7 +116,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
     """The current pod from the cluster."""
     import anyio
 
-    from kubesim.attach.reading.live import look
+    from kubesim.attach.reading.live import read_pod
     from kubesim.clock import LoopClock
     from kubesim.cluster.remote.connect import connect
     from kubesim.values import replace
@@ -130,7 +130,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
         try:
             now = clock.now() if args.at is None else args.at
             where = namespace or args.namespace
-            seen = await look(transport, where, name, now, with_references=args.references)
+            seen = await read_pod(transport, where, name, now, with_references=args.references)
             return replace(seen, periods=await node_periods.of_node(args, transport, seen.pod.spec.node_name))
         except TransportError as error:
             raise UsageError(f"cannot reach the cluster: {error}") from None

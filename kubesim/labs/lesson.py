@@ -20,6 +20,7 @@ from kubesim.labs.reading import letter, split_words
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.load.loader import load_scenario
+from kubesim.shipped import shipped
 from kubesim.trace.records import Record
 
 
@@ -65,6 +66,7 @@ class Lesson:
         lines += ["## Terms", ""]
         for term, meaning in file.terms.items():
             lines += wrapped(meaning, f"- {term}: ", "  ")
+        lines += ["", f"More terms: {shipped('glossary.md')}"]
         lines += ["", "## Read more", "", *(f"- {link}" for link in file.links), "", "## Files", ""]
         if self.lab.network is None:
             lines += ["Your copy of the scenario, which you may change (the questions are about the original):"]

@@ -1,7 +1,7 @@
-"""The labs and scenarios that ship with kubesim.
+"""The labs, the scenarios and the glossary that ship with kubesim.
 
-They are the folders `labs/` and `scenarios/` of the repository. Links beside this file make them data of this package:
-a clone, an editable install and a wheel all find them the same way.
+They are `labs/`, `scenarios/` and `docs/glossary.md` of the repository. Links beside this file make them data of this
+package: a clone, an editable install and a wheel all find them the same way.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 
-def shipped(kind: Literal["labs", "scenarios"]) -> Path:
-    """The folder. It does not exist if kubesim was packaged without it."""
+def shipped(kind: Literal["labs", "scenarios", "glossary.md"]) -> Path:
+    """The folder or file. It does not exist if kubesim was packaged without it."""
     from importlib.resources import files  # slow to import, and `kubesim run FILE` needs none of this
 
     return Path(str(files(__name__) / kind)).resolve()

@@ -73,7 +73,7 @@ def test_lab_1_from_start_to_end(lab: Learner, state: Path) -> None:
     assert "Correct: every expectation of the task is met. Lab 1 is done. Try freely: " in lab("check")
     assert "1 The first crash is free done" in lab("list")
     assert "Inside lab 1" in lab("inside")
-    assert lab("next").startswith("# The ten-minute amnesty")
+    assert lab("next").startswith("# When the back-off is reset")
 
 
 def test_progress_is_saved(lab: Learner) -> None:

@@ -191,6 +191,17 @@ def test_colours_need_a_terminal_and_can_be_disabled(pod: str, monkeypatch: pyte
         assert ("\x1b[" in screen.getvalue()) == coloured
 
 
+def test_on_a_terminal_a_timeline_refers_to_the_glossary(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, referring in (((), True), (("-q",), False)):
+        screen = Terminal()
+        monkeypatch.setattr("sys.stdout", screen)
+        main(["run", pod, *words])
+        last = screen.getvalue().splitlines()[-1]
+        assert last.startswith("terms: ") == referring
+        if referring:
+            assert Path(last.removeprefix("terms: ")).read_text().startswith("# Glossary\n")
+
+
 def test_a_closed_pipe_is_not_an_error(pod: str) -> None:
     with start("run", "-v", "--speed", "2", pod) as process:
         assert process.stdout is not None

@@ -131,6 +131,7 @@ def test_it_starts_with_time_level_terms_and_links_and_names_one_file(lab: Lab, 
     reported = "\n".join(lesson(lab, work).begin())
     assert f"Lab {lab.number}, {lab.file.level}, about {lab.file.minutes} minutes." in reported
     assert all(part in reported for part in ("## What to know", "## Picture", "## Terms", "## Read more"))
+    assert "More terms: " in reported
     assert all(link in reported for link in lab.file.links)
     assert any(link.startswith("https://kubernetes.io/") for link in lab.file.links)
     assert reported.count(".yaml\n") == 1

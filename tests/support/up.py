@@ -27,8 +27,18 @@ class Up:
         self.program = kubectl("1.36")
 
     def command(self, *words: str, version: str = "1.36") -> list[str]:
+        """The command line of kubectl, without garbage collection: a quarter of the CPU time of so short a run."""
         cache = str(self.kubeconfig.parent / "cache")
-        return [str(kubectl(version)), "--kubeconfig", str(self.kubeconfig), "--cache-dir", cache, *words]
+        return [
+            "env",
+            "GOGC=off",
+            str(kubectl(version)),
+            "--kubeconfig",
+            str(self.kubeconfig),
+            "--cache-dir",
+            cache,
+            *words,
+        ]
 
     def run(
         self, *words: str, version: str = "1.36", input: str = "", cwd: Path | None = None

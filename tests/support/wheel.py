@@ -33,8 +33,8 @@ def install_wheel(environment: Path) -> None:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            source.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, source)
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
     plain = plain_environment()
     offline = ("--no-index", "--no-deps")
     built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(folder), str(source)]

@@ -12,15 +12,17 @@ import gzip
 import json
 import re
 import shlex
-import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.up import TIMEOUT_S, Up, is_ready, running_up
+from tests.support.up import Up, is_ready, running_up
 
 RECORDED = Path(__file__).parents[1] / "cluster" / "data" / "kubectl-commands.jsonl.gz"
 SCENARIO = """\
@@ -99,20 +101,17 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         up.stop()  # test_command.py tests how it ends; a response 500 differs from the recording
 
 
-def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = "") -> list[str]:
-    """The lines that differ from the expected ones."""
-    directory = up.kubeconfig.parent
-    until = time.monotonic() + (RETRY_S if any(word in READING for word in words[:3]) else 0)
+def is_reading(words: list[str]) -> bool:
+    return any(word in READING for word in words[:3])
+
+
+def play(up: Up, run: dict[str, Any]) -> str:
+    """The lines that differ from the recorded ones."""
+    words = shlex.split(run["command"])[1:]
+    wanted = (run["exit"], form(run["stdout"]), message_form(run["stderr"]))
+    until = time.monotonic() + (RETRY_S if is_reading(words) else 0)
     while True:
-        done = subprocess.run(
-            up.command(*words),
-            input=given,
-            capture_output=True,
-            text=True,
-            cwd=directory,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        done = up.run(*words, input=run.get("stdin", ""), cwd=up.kubeconfig.parent)
         found = (done.returncode, form(done.stdout), message_form(done.stderr))
         if found == wanted or time.monotonic() > until:
             break
@@ -120,21 +119,21 @@ def play(up: Up, words: list[str], wanted: tuple[int, str, str], given: str = ""
     differences = [f"exit {wanted[0]}, here {found[0]}"] if wanted[0] != found[0] else []
     for recorded, here in zip(wanted[1:], found[1:], strict=True):
         differences += list(difflib.unified_diff(str(recorded).splitlines(), str(here).splitlines(), n=0, lineterm=""))
-    return differences
+    return "\n    ".join([f"{run['id']} {run['command']}", *differences]) if differences else ""
 
 
 def test_recorded_commands_print_the_recorded_output(up: Up) -> None:
+    """Commands that change nothing run in parallel with their neighbours that change nothing."""
     up.wait_for(lambda: is_ready(up.get("pod", "web", "-n", "kt-dev-a")), "pod web to be ready")
     with gzip.open(RECORDED, "rt") as lines:
         runs: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    problems = []
-    for run in runs:
-        for name, text in run.get("files", {}).items():
-            (up.kubeconfig.parent / name).write_text(text)
-        wanted = (run["exit"], form(run["stdout"]), message_form(run["stderr"]))
-        differences = play(up, shlex.split(run["command"])[1:], wanted, run.get("stdin", ""))
-        if differences:
-            problems.append("\n    ".join([f"{run['id']} {run['command']}", *differences]))
+    problems: list[str] = []
+    with ThreadPoolExecutor(6) as threads:
+        for reading, group in groupby(runs, lambda run: is_reading(shlex.split(run["command"])[1:])):
+            for step in [list(group)] if reading else [[run] for run in group]:
+                for name, text in [file for run in step for file in run.get("files", {}).items()]:
+                    (up.kubeconfig.parent / name).write_text(text)
+                problems += filter(None, threads.map(partial(play, up), step))
     assert not problems, "\n".join(problems)
     assert len(runs) > 120
 

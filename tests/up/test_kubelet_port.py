@@ -29,8 +29,8 @@ LOOP = ["sh", "-c", "echo begun; while true; do sleep 1; echo tick; done"]
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """A cluster whose only nodes are those of another process."""
     with (
-        running_up(tmp_path_factory.mktemp("up"), "--nodes", "0", "--speed", "5") as up,
-        running_nodes(up, "--name", "far", "--count", "2", "--speed", "5"),
+        running_up(tmp_path_factory.mktemp("up"), "--nodes", "0", "--speed", "10") as up,
+        running_nodes(up, "--name", "far", "--count", "2", "--speed", "10"),
     ):
         create(up, "box", command=LOOP)
         create(up, "web", image="nginx")
@@ -160,7 +160,7 @@ def test_a_user_with_a_token_reads_pods_health_metrics_and_usage(up: Up) -> None
 
 def test_anybody_may_if_the_configuration_says_so(up: Up) -> None:
     open_to_all = ("--anonymous-auth", "--authorization-mode=AlwaysAllow", "--kubelet-listen", "127.0.0.1")
-    with running_nodes(up, "--name", "open", "--speed", "5", *open_to_all):
+    with running_nodes(up, "--name", "open", "--speed", "10", *open_to_all):
         endpoint = up.get("node", "open")["status"]["daemonEndpoints"]["kubeletEndpoint"]
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -171,14 +171,14 @@ def test_anybody_may_if_the_configuration_says_so(up: Up) -> None:
 
 def test_a_node_that_is_taken_over_has_its_new_address(up: Up) -> None:
     for words in (("--kubelet-listen", "off"), ()):
-        with running_nodes(up, "--name", "moved", "--speed", "5", *words):
+        with running_nodes(up, "--name", "moved", "--speed", "10", *words):
             status = up.get("node", "moved")["status"]
     assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
     assert {each["type"] for each in status["addresses"]} == {"InternalIP", "Hostname"}
 
 
 def test_the_kubelet_of_a_dead_process_refuses_connections(up: Up) -> None:
-    with running_nodes(up, "--name", "dead", "--speed", "5"):
+    with running_nodes(up, "--name", "dead", "--speed", "10"):
         spec = {"nodeName": "dead", "containers": [{"name": "main", "image": "nginx"}]}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "orphan"}, "spec": spec}
         up.kubectl("create", "--validate=false", "-f", "-", input=json.dumps(pod))

@@ -21,7 +21,7 @@ from tests.support.fakes.faulty_proxy import FaultyProxy
 from tests.support.processes import start
 from tests.support.up import TIMEOUT_S, Up, is_ready, running_up
 
-SPEED = ("--speed", "5")
+SPEED = ("--speed", "10")
 
 
 @pytest.fixture(scope="module")

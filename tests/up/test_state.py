@@ -131,9 +131,10 @@ def test_a_write_is_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> Non
 
 
 def test_a_second_cluster_with_the_same_state_ends_without_a_failure(tmp_path: Path) -> None:
-    words = ("--state", str(tmp_path / "state"), "--kubeconfig", str(tmp_path / "kubeconfig"), "--for", "1s")
+    where = ("--state", str(tmp_path / "state"), "--kubeconfig", str(tmp_path / "kubeconfig"))
     for _ in range(2):
-        output, errors = (process := start("up", *words)).communicate(timeout=TIMEOUT_S)
+        process = start("up", *where, "--for", "200ms", "--speed", "5")
+        output, errors = process.communicate(timeout=TIMEOUT_S)
         assert process.returncode == 0, output + errors
 
 

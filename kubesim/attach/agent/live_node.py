@@ -33,7 +33,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError, UsageError
 from kubesim.kubelet.probes.known_answers import KnownAnswer
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
-from kubesim.runtime.simulated.containers.learnt import RealContainers
+from kubesim.runtime.simulated.containers.replayed import RealContainers
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder

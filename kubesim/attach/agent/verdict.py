@@ -105,15 +105,15 @@ def _containers(real: Pod, ours: Pod, before: Restarts) -> PodVerdict | None:
     own = {status.name: status for status in _statuses(ours)}
     ahead, behind = [], []
     for status in _statuses(real):
-        mine = own.get(status.name)
+        simulated = own.get(status.name)
         there = _position(status, before.get(status.name, 0))
-        here = _position(mine, 0)
+        here = _position(simulated, 0)
         detail = f"container {status.name}: real {_in_words(there)}, agent {_in_words(here)}"
         if here > there:
             ahead.append(detail)
         elif here < there:
             behind.append(detail)
-        elif mine is not None and (differs := _inside(status, mine, here[1])) is not None:
+        elif simulated is not None and (differs := _inside(status, simulated, here[1])) is not None:
             return differs
     if ahead and behind:
         return PodVerdict("different", "containers", f"{ahead[0]}; {behind[0]}")

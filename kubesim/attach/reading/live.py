@@ -22,7 +22,7 @@ from kubesim.sources.reflector.watch_lines import refusal
 T = TypeVar("T", bound=ApiObject)
 
 
-async def look(
+async def read_pod(
     transport: Transport, namespace: str, name: str, now: int, *, with_references: bool = False
 ) -> Observation:
     """Read the pod. Events and node are omitted if the user may not read them."""

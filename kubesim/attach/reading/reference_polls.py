@@ -74,11 +74,11 @@ class ReferencePolls:
                     del known[key]
             for key in interesting:
                 if self._due.get(key, 0) <= self.clock.now():
-                    await self._look(key)
+                    await self._poll(key)
                     await self.clock.sleep(PAUSE)
             await self.clock.sleep(ROUND)
 
-    async def _look(self, key: ObjectKey) -> None:
+    async def _poll(self, key: ObjectKey) -> None:
         try:
             there = await is_there(self.transport, key, self.keys)
         except TransportError:

@@ -385,7 +385,7 @@ def _reported_at_wrong_time(
                 "lag",
                 f"{what} is reported {ahead} before it happens",
                 "A status reports what has happened; its times come from the node's clock.",
-                Fact("told at", format_micro_time(seen.now)),
+                Fact("reported at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),
             )
     if excused or _worker_is_busy(seen, old):
@@ -401,7 +401,7 @@ def _reported_at_wrong_time(
                 "Relists come every second and a changed status is written immediately; a write that failed is "
                 "repeated "
                 "within 10 s.",
-                Fact("told at", format_micro_time(seen.now)),
+                Fact("reported at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),
             )
 

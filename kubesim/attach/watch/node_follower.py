@@ -255,8 +255,8 @@ class NodeFollower:
         self._reached = max(self._reached, min(0, newest_time(pod) - self._clock.now()))
         self._report(self.shadow.observe_pod(pod, self.now()))
         if new and self._unclaimed:
-            mine = events_about(pod, self._unclaimed)
-            for event in mine:
+            claimed = events_about(pod, self._unclaimed)
+            for event in claimed:
                 self._unclaimed.remove(event)
                 self.event_received(event, history=True)
 

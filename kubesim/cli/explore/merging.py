@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from kubesim.explore.search.exploration import ExploreResult
 
 
-def merge_results(args: argparse.Namespace, places: Sequence[str]) -> int:
+def merge_results(args: argparse.Namespace, paths: Sequence[str]) -> int:
     from kubesim.cli.explore.report import print_result, write_findings
     from kubesim.cli.explore.result_files import check_output, read_results
     from kubesim.cli.explore.search import check_show_missing, exit_code, next_step, print_lines
 
     check_show_missing(args)
-    if not places:
+    if not paths:
         raise UsageError("merge: give the directories with the results of the shards: kubesim explore merge DIR...")
-    result = merged_result(read_results(places), places)
-    directory = args.output or (Path(places[0]) if Path(places[0]).is_dir() else Path(f"explore-{result.subject.name}"))
+    result = merged_result(read_results(paths), paths)
+    directory = args.output or (Path(paths[0]) if Path(paths[0]).is_dir() else Path(f"explore-{result.subject.name}"))
     check_output(args.output)
     if args.format == "jsonl":
         print_lines(result)
@@ -36,12 +36,12 @@ def merge_results(args: argparse.Namespace, places: Sequence[str]) -> int:
     return exit_code(result)
 
 
-def merged_result(found: ReadResults, places: Sequence[str]) -> ExploreResult:
+def merged_result(found: ReadResults, paths: Sequence[str]) -> ExploreResult:
     """The results of one complete search."""
     from kubesim.executors.shard import Shard
     from kubesim.explore.results.merge import merge
 
-    where = ", ".join(places)
+    where = ", ".join(paths)
     if not found.complete and not found.incomplete:
         raise UsageError(f"{where}: there are no results of kubesim explore")
     if found.other_lines:

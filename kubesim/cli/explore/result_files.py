@@ -40,18 +40,18 @@ def write_lines(result: ExploreResult, directory: Path) -> Path:
     return path
 
 
-def read_results(places: Sequence[str]) -> ReadResults:
+def read_results(paths: Sequence[str]) -> ReadResults:
     """The results in these files and directories, including subdirectories."""
     from kubesim.explore.results.lines import ReadResults, read_lines
 
     found = ReadResults()
-    for place in map(Path, places):
-        if not place.exists():
-            raise UsageError(f"{place}: no such file or directory")
-        paths = sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
-        if not paths:
-            raise UsageError(f"{place}: has no file of results (*{SUFFIX})")
-        for path in paths:
+    for given in map(Path, paths):
+        if not given.exists():
+            raise UsageError(f"{given}: no such file or directory")
+        files = sorted(given.rglob(f"*{SUFFIX}")) if given.is_dir() else [given]
+        if not files:
+            raise UsageError(f"{given}: has no file of results (*{SUFFIX})")
+        for path in files:
             with _errors_of(path):
                 text = path.read_text(encoding="utf-8", errors="replace")
             try:

@@ -13,6 +13,7 @@ from kubesim.api.timestamps import MILLISECOND
 from kubesim.golang.json import printable_json
 from kubesim.golang.text import duration, printable
 from kubesim.scenario.ending.result import RunResult
+from kubesim.shipped import shipped
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
@@ -65,6 +66,9 @@ class TextReport:
         self._out.write("\n" + "".join(printable(line) + "\n" for line in summary(result)))
 
     def close(self) -> None:
+        """On a terminal, refer to the glossary."""
+        if self._out.isatty() and self._level != "quiet":
+            self._out.write(f"terms: {shipped('glossary.md')}\n")
         self._out.flush()
 
 

@@ -293,12 +293,12 @@ def _having(steps: Sequence[Step], values: Values) -> Values:
 def _where(left: Sequence[Step], compares: Callable[[Any, Any], bool], right: Sequence[Step], values: Values) -> Values:
     out: Values = []
     for item in _items(values):
-        mine, theirs = _walk(left, [item]), _walk(right, [item])
-        if len(mine) > 1 or len(theirs) > 1:
+        ours, theirs = _walk(left, [item]), _walk(right, [item])
+        if len(ours) > 1 or len(theirs) > 1:
             raise JsonPathError("can only compare one element at a time")
-        if mine and theirs:
+        if ours and theirs:
             try:
-                if compares(mine[0], theirs[0]):
+                if compares(ours[0], theirs[0]):
                     out.append(item)
             except TypeError:
                 raise JsonPathError("incompatible types for comparison") from None

@@ -45,8 +45,8 @@ def _natural(a: str, b: str) -> int:
             continue
         if x.isalpha() or y.isalpha():
             return (x > y) - (x < y) if x.isalpha() and y.isalpha() else 1 if x.isalpha() else -1
-        mine, theirs = (re.match(r"\d*", text[i:], re.ASCII) for text in (a, b))
-        left, right = (found[0] if found else "" for found in (mine, theirs))
+        ours, theirs = (re.match(r"\d*", text[i:], re.ASCII) for text in (a, b))
+        left, right = (found[0] if found else "" for found in (ours, theirs))
         first, second = (int(left or 0), len(left), x), (int(right or 0), len(right), y)
         return 1 if first > second else -1
     return len(a) - len(b)

@@ -24,9 +24,9 @@ def _name(obj: JsonObject) -> str:
 
 def _ingress(obj: JsonObject, context: TableContext) -> list[Cell]:
     rules = dig(obj, "spec.rules", ())
-    places = [n for n, rule in enumerate(rules) if rule.get("host")][:_MOST]
-    shown = ",".join(rules[n]["host"] for n in places) or "*"
-    if len(places) == _MOST and places[-1] + 1 < len(rules):
+    with_host = [n for n, rule in enumerate(rules) if rule.get("host")][:_MOST]
+    shown = ",".join(rules[n]["host"] for n in with_host) or "*"
+    if len(with_host) == _MOST and with_host[-1] + 1 < len(rules):
         shown += f" + {len(rules) - _MOST} more..."
     balancers = dig(obj, "status.loadBalancer.ingress", ())
     address = ",".join(sorted({each.get("ip") or each.get("hostname", "") for each in balancers} - {""}))

@@ -228,7 +228,7 @@ class _Process:
 
     def _exited(self) -> None:
         """The process has ended. Its outputs are usually closed, unless a process that it started has them."""
-        self._look()
+        self._poll()
         self._close_child()
         for fd in list(self._outputs):
             self._read(fd)
@@ -236,7 +236,7 @@ class _Process:
             self._read_while_running()
         self._check_ended()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Check whether it has ended."""
         if self._child is not None:
             self._status = self._child.status()
@@ -256,7 +256,7 @@ class _Process:
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True
-        self._look()
+        self._poll()
         self._interrupted = self._status is None
         kill_all(self._pid, self._status is None, self._outputs)
         self._output_timer = WallTimer(_KILLED_OUTPUT_S, self._give_up)
@@ -275,7 +275,7 @@ class _Process:
             poll = select.poll()
             poll.register(self._child.exit_fd, select.POLLIN)
             poll.poll(1000)
-            self._look()
+            self._poll()
         self._close_child()
         for fd in list(self._outputs):
             self._close(fd)

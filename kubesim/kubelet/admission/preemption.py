@@ -105,8 +105,8 @@ def requirements(failures: Iterable[Failure]) -> Requirements:
 def preemptable(preemptor: Pod, pod: Pod) -> bool:
     if is_critical_pod(preemptor) and not is_critical_pod(pod):
         return True
-    mine, its = preemptor.spec.priority, pod.spec.priority
-    return mine is not None and its is not None and mine > its
+    own, its = preemptor.spec.priority, pod.spec.priority
+    return own is not None and its is not None and own > its
 
 
 def pods_to_preempt(

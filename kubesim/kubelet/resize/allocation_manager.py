@@ -166,20 +166,20 @@ class AllocationManager:
         pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
             for index in range(end, 0, -1):
-                if not self._goes_before(pods[index], pods[index - 1]):
+                if not self._precedes(pods[index], pods[index - 1]):
                     break
                 pods[index - 1 : index + 1] = pods[index], pods[index - 1]
         return pods
 
-    def _goes_before(self, one: Pod, other: Pod) -> bool:
+    def _precedes(self, one: Pod, other: Pod) -> bool:
         """Order of retries: shrinking pods, then priority, then Guaranteed pods, then waiting time."""
         if not self._grows(one):
             return True
         if not self._grows(other):
             return False
-        mine, its = one.spec.priority or 0, other.spec.priority or 0
-        if mine != its:
-            return mine > its
+        priority, other_priority = one.spec.priority or 0, other.spec.priority or 0
+        if priority != other_priority:
+            return priority > other_priority
         guaranteed = pod_qos_class(one, self.context.gates) == GUARANTEED
         if guaranteed != (pod_qos_class(other, self.context.gates) == GUARANTEED):
             return guaranteed

@@ -340,11 +340,11 @@ class StatusManager:
 
     def _keep_disruption_time(self, uid: str, status: VersionedStatus, merged: PodStatus) -> None:
         """Store the sent DisruptionTarget time in the cache too: upstream shares the list of conditions."""
-        mine = find_condition(status.status.conditions, DISRUPTION_TARGET)
-        if mine is None or self._statuses.get(uid) is not status:
+        cached = find_condition(status.status.conditions, DISRUPTION_TARGET)
+        if cached is None or self._statuses.get(uid) is not status:
             return
         sent = find_condition(merged.conditions, DISRUPTION_TARGET)
-        conditions = tuple(sent if condition is mine else condition for condition in status.status.conditions)
+        conditions = tuple(sent if condition is cached else condition for condition in status.status.conditions)
         self._statuses[uid] = replace(status, status=status.status.changed(conditions=conditions))
 
     async def _delete(self, client: ApiClient, pod: Pod) -> None:

@@ -45,7 +45,7 @@ class Holder:
             "spawn": self._spawn,
             "socket": self._socket,
             "join": self._join,
-            "look": self._look,
+            "network": self._network,
             "state directory": self._state_directory,
         }
 
@@ -236,7 +236,7 @@ class Holder:
                     file.write("1")
         return {}, []
 
-    def _look(self, path: str, fds: list[int]) -> Answer:
+    def _network(self, path: str, fds: list[int]) -> Answer:
         with self._inside(path):
             seen = {
                 "links": rtnetlink.links(),

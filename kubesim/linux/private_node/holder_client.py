@@ -159,9 +159,9 @@ class PrivateNode:
         """Configure the node's addresses on the switch, and routes to other nodes."""
         self._ask("join", addresses=list(addresses), routes=[list(route) for route in routes])
 
-    def look(self, netns: str = "") -> Seen:
+    def network(self, netns: str = "") -> Seen:
         """Links, addresses and routes of a namespace, or of the node itself."""
-        return self._ask("look", path=netns)[0]
+        return self._ask("network", path=netns)[0]
 
     def socket(self, netns: str = "", *, ipv6: bool = False, listen: tuple[str, int] | None = None) -> socket.socket:
         """A TCP socket in a namespace, or on the node itself."""

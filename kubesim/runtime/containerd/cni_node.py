@@ -173,7 +173,7 @@ class CniNode:
         steps = Steps(recorder, self._name)
         namespaces = DockerNamespaces(self.node, randomness.stream("netns", str(self._home.run)), self._home.netns_dir)
         runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps, namespaces)
-        host = NodeHost(plan.order, runtime.inspect_sandbox, runtime.port_mappings, self.node.look)
+        host = NodeHost(plan.order, runtime.inspect_sandbox, runtime.port_mappings, self.node.network)
         exec = NodeExec(self._exec(clock, randomness, recorder), self._environ)
         cidr, dirs = plan.network.pod_cidr, self._bin_dirs
         cni = CniNetworkPlugin(PROFILES[plan.order], self._conf_dir, dirs, exec, host, cidr)

@@ -41,7 +41,7 @@ class CniNodes:
                 home = host_home(settings.state) if settings.state else _private_home(node, settings)
                 self.nodes.append(CniNode(node, home, settings, bin_dirs, plan, self.silences.turn))
             self._clean()
-            self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
+            self.host_ips = _host_ips(self.nodes[0].node.network()) if settings.state else ()
         except BaseException:
             self._end()
             raise

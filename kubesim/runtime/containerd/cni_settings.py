@@ -44,7 +44,7 @@ class NodePlan:
 
 @value_object
 class NetworkPicture:
-    """Links, addresses and routes of a node and its pods (see `Node.look`)."""
+    """Links, addresses and routes of a node and its pods (see `PrivateNode.network`)."""
 
     node: str
     own: Seen

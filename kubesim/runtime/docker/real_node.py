@@ -32,9 +32,9 @@ class NodeHost:
         order: str,
         inspect: Callable[[str], SandboxContainer],
         mappings: Callable[[str], Sequence[PortMapping]],
-        look: Callable[[str], Any],
+        network: Callable[[str], Any],
     ) -> None:
-        self._order, self._inspect, self._mappings, self._look = order, inspect, mappings, look
+        self._order, self._inspect, self._mappings, self._network = order, inspect, mappings, network
 
     def get_netns(self, sandbox_id: str) -> str:
         """The namespace path. For a dead container it is gone: an error in dockershim, empty in dockertools."""
@@ -56,7 +56,7 @@ class NodeHost:
         return found
 
     def pod_ip(self, netns: str, interface: str) -> str:
-        return address_of(self._look(netns), interface)
+        return address_of(self._network(netns), interface)
 
 
 def address_of(seen: Mapping[str, Any], interface: str) -> str:

@@ -55,7 +55,7 @@ LAST_WORDS = 3 * SECOND  # for the kubelet's remaining clean-up
 class Player:
     """Runs the objects and steps of a scenario.
 
-    `look` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the run early
+    `inspect` is called once: when everything is idle, before pods are deleted, or at the end. `cut` ends the run early
     without changing anything before, unlike `until`. `added` are steps that do not change anything before them either;
     the run ends only after they were executed and everything is idle again.
     """
@@ -66,7 +66,7 @@ class Player:
     judge: Judge
     spec: Spec
     until: int | None = None
-    look: Callable[[], None] | None = None
+    inspect: Callable[[], None] | None = None
     cut: int | None = None
     interceptor: Interceptor | None = None
     added: tuple[Step, ...] = ()
@@ -263,9 +263,9 @@ class Player:
         return self._taken == len(self.added) and self._is_idle(before_deletion=False)
 
     def _call_before_end(self) -> None:
-        look, self.look = self.look, None
-        if look is not None:
-            look()
+        inspect, self.inspect = self.inspect, None
+        if inspect is not None:
+            inspect()
 
     def _idle_deadline(self) -> int:
         """How long to wait until everything is idle: two minutes, or longer if an expectation has a later deadline."""

@@ -28,7 +28,7 @@ PARTS = {
 class _Diagram:
     lines: list[str] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
-    held: list[str] = field(default_factory=list)  # the beginning of a sync without an effect so far
+    pending: list[str] = field(default_factory=list)  # the beginning of a sync without an effect so far
     left_out: int = 0
     status: Mapping[str, Any] | None = None
 
@@ -39,8 +39,8 @@ class _Diagram:
         self._add(f"    Note over {part}: {words(content, 240)}", part)
 
     def _add(self, line: str, *parts: str) -> None:
-        held, self.held = self.held, []
-        for each in (*held, line):
+        pending, self.pending = self.pending, []
+        for each in (*pending, line):
             if len(self.lines) < MOST_LINES:
                 self.lines.append(each)
             else:
@@ -92,11 +92,11 @@ class SequenceSink:
             diagram.say("syncloop", "worker", f"UpdatePod({record.update})")
 
     def _begin(self, diagram: _Diagram, record: r.SyncBegin) -> None:
-        diagram.held = [f"    worker->>worker: {words(record.sync)}"]
+        diagram.pending = [f"    worker->>worker: {words(record.sync)}"]
         diagram.parts.add("worker")
 
     def _end(self, diagram: _Diagram, record: r.SyncEnd) -> None:
-        diagram.held = []
+        diagram.pending = []
         if record.error:
             diagram.say("worker", "worker", phrase(record).text, "--x")
 

@@ -202,12 +202,12 @@ class ConsoleSink:
         """End a sync; a sync without an effect is one line."""
         self._syncs.pop(record.cause or 0, None)
         said = phrase(record)
-        held = self._pending
-        if held and held[0].subject == subject(record) and not record.error:
+        pending = self._pending
+        if pending and pending[0].subject == subject(record) and not record.error:
             self._pending = []
-            text = ": ".join(line.phrase.text for line in held)
-            folded = Phrase(said.part, text, held[0].phrase.reasons)
-            return [Line(record.t, held[0].subject, folded, "─ ", node=self._node)]
+            text = ": ".join(line.phrase.text for line in pending)
+            folded = Phrase(said.part, text, pending[0].phrase.reasons)
+            return [Line(record.t, pending[0].subject, folded, "─ ", node=self._node)]
         text = said.text if record.error else f"{record.sync} done"
         return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ", node=self._node)]
 

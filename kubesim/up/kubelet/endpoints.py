@@ -41,8 +41,8 @@ def open_endpoints(listen: str, names: Sequence[str], *, allowed: bool) -> Itera
         yield found
         return
     with contextlib.ExitStack() as opened:
-        places = _own_addresses() if not listen else _one_address(listen, len(names), allowed=allowed)
-        for name, endpoint in zip(names, places, strict=False):
+        free = _own_addresses() if not listen else _one_address(listen, len(names), allowed=allowed)
+        for name, endpoint in zip(names, free, strict=False):
             opened.callback(endpoint.listening.close)
             found[name] = endpoint
         if len(found) < len(names):

@@ -19,7 +19,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError
 from kubesim.kubelet.probes.known_answers import KnownAnswer
-from kubesim.runtime.simulated.containers.learnt import RealContainers
+from kubesim.runtime.simulated.containers.replayed import RealContainers
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder

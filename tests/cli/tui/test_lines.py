@@ -81,11 +81,11 @@ def test_the_view_ends_with_its_input() -> None:
 )
 def test_usage_errors_are_one_line(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("kubesim: error: ")
-    assert problem in told.err
-    assert told.err.count("\n") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("kubesim: error: ")
+    assert problem in printed.err
+    assert printed.err.count("\n") == 1
 
 
 def test_a_script_searches_filters_and_sets_breaks() -> None:

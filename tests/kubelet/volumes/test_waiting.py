@@ -21,7 +21,7 @@ class Bench:
         self.looks: list[int] = []
         self.holds = False
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         self.looks.append(self.clock.now() // MILLISECOND)
         return self.holds
 
@@ -33,7 +33,7 @@ class Bench:
 
     async def wait(self, timeout: int | None = None) -> None:
         interval = 300 * MILLISECOND
-        await poll_until(self.clock, "it", self.context, self.look, interval=interval, timeout=timeout)
+        await poll_until(self.clock, "it", self.context, self.check, interval=interval, timeout=timeout)
 
 
 def on_a_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
@@ -93,10 +93,10 @@ def test_a_cancelled_context_ends_the_wait_immediately(changed: bool) -> None:
 
 def test_errors_of_the_check_are_raised() -> None:
     async def test(bench: Bench) -> None:
-        def look() -> bool:
+        def check() -> bool:
             raise ValueError("no")
 
         with pytest.raises(ValueError, match="no"):
-            await poll_until(bench.clock, "it", bench.context, look, interval=SECOND)
+            await poll_until(bench.clock, "it", bench.context, check, interval=SECOND)
 
     on_a_bench(test)

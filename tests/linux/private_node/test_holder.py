@@ -39,7 +39,7 @@ def node(underlay: Underlay) -> Iterator[PrivateNode]:
 
 
 def links(node: PrivateNode, netns: str = "") -> list[str]:
-    return [link["name"] for link in node.look(netns)["links"]]
+    return [link["name"] for link in node.network(netns)["links"]]
 
 
 def script(folder: Path, text: str) -> str:
@@ -66,7 +66,7 @@ def test_namespaces_are_created_bound_and_removed(node: PrivateNode) -> None:
     node.remove_netns(NETNS)
     assert not os.path.exists(NETNS)  # here, that is
     with pytest.raises(FileNotFoundError):
-        node.look(NETNS)
+        node.network(NETNS)
 
 
 def test_a_program_runs_in_the_node(node: PrivateNode, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_everything_ends_when_kubesim_exits_before_it_read_a_response(
     os.close(tell)
     with open(reported) as output:
         pid = int(output.readline())
-    messages.send(node._socket, {"do": "look", "path": ""})
+    messages.send(node._socket, {"do": "network", "path": ""})
     select.select([node._socket], [], [])
     underlay.close()
     child.close()
@@ -176,7 +176,7 @@ def test_two_nodes_reach_each_other(underlay: Underlay) -> None:
 
     asyncio.run(reach())
     assert {"destination": "10.88.1.0/24", "gateway": "10.0.0.2"}.items() <= {
-        key: value for route in one.look()["routes"] if route["gateway"] for key, value in route.items()
+        key: value for route in one.network()["routes"] if route["gateway"] for key, value in route.items()
     }.items()
     one.close()
     two.close()
@@ -198,7 +198,7 @@ def test_a_node_ends_with_its_underlay(underlay: Underlay) -> None:
 
 def looked_at_for_long(node: PrivateNode) -> None:
     for _ in range(1000):  # it may have time for one or two responses
-        node.look()
+        node.network()
 
 
 STAYS = """

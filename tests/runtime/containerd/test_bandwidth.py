@@ -31,7 +31,7 @@ T = TypeVar("T")
 ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/egress-bandwidth: 4M}"
 
 
-def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
+def with_a_pod(manifest: str, more: str, read: Callable[[PrivateNode], T]) -> T:
     """The state of a node on which a pod runs."""
     scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml", overlay=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
@@ -42,7 +42,7 @@ def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
 
     try:
         run_virtual(main)
-        return look(real.nodes[0].node)
+        return read(real.nodes[0].node)
     finally:
         real.close()
 

@@ -33,9 +33,9 @@ def steps_of(story: Played, call: str) -> list[str]:
 )
 def test_sandbox_errors_while_docker_is_down(profile: str, reason: str, problem: str) -> None:
     late = {"apply": pod("late", automountServiceAccountToken=False), "at": "11s"}
-    told = story(profile, {"at": "10s", "stop": "runtime"}, late, {"at": "20s", "start": "runtime"}, duration="40s")
+    run = story(profile, {"at": "10s", "stop": "runtime"}, late, {"at": "20s", "start": "runtime"}, duration="40s")
     down = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
-    assert problem + down in told.messages(reason, "late")[0]
+    assert problem + down in run.messages(reason, "late")[0]
 
 
 def test_faults_in_steps_of_containerd_are_rejected_with_docker() -> None:

@@ -333,8 +333,8 @@ def test_other_meaningless_parts(
     part: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert play(tmp_path, "", f"], {part}, include: [") == code
-    told = capsys.readouterr()
-    assert said in told.out + told.err
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err
 
 
 def test_custom_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

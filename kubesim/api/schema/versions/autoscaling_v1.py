@@ -130,10 +130,10 @@ def _source_in_v2(value: JsonObject, names: dict[str, tuple[str, ...]]) -> JsonO
     out: JsonObject = {}
     for name, (*above, last) in names.items():
         if value.get(name) is not None:
-            place = out
+            parent = out
             for part in above:
-                place = place.setdefault(part, {})
-            place[last] = value[name]
+                parent = parent.setdefault(part, {})
+            parent[last] = value[name]
     target = out.setdefault("target", {})
     kinds = {"averageUtilization": "Utilization", "value": "Value", "averageValue": "AverageValue"}
     target["type"] = next((kind for field, kind in kinds.items() if field in target), "AverageValue")

@@ -158,5 +158,5 @@ def _add(total: dict[str, Quantity], amounts: Amounts) -> None:
 def _share(name: str, amounts: Amounts, room: Amounts) -> str:
     """`250m (12%)`."""
     amount, all_of_it = amounts.get(name, ZERO), room.get(name, ZERO)
-    mine, whole = (each.milli_value() if name == "cpu" else each.value() for each in (amount, all_of_it))
-    return f"{amount} ({int(mine / whole * 100) if whole else 0}%)"
+    part, whole = (each.milli_value() if name == "cpu" else each.value() for each in (amount, all_of_it))
+    return f"{amount} ({int(part / whole * 100) if whole else 0}%)"

@@ -163,13 +163,13 @@ def _ports(spec: JsonObject, path: str) -> Iterator[str]:
 
 
 def _ports_conflict(port: JsonObject, other: JsonObject) -> str:
-    mine, theirs = (each.get("hostPort", 0) for each in (port, other))
-    my_ip, their_ip = (each.get("hostIP", "") for each in (port, other))
-    if (mine, my_ip) == (theirs, their_ip):
+    own, theirs = (each.get("hostPort", 0) for each in (port, other))
+    own_ip, their_ip = (each.get("hostIP", "") for each in (port, other))
+    if (own, own_ip) == (theirs, their_ip):
         return "duplicate"
-    if not mine or not theirs:
+    if not own or not theirs:
         return "overlapping"
-    return "dangerously ambiguous" if mine == theirs and (not my_ip) != (not their_ip) else ""
+    return "dangerously ambiguous" if own == theirs and (not own_ip) != (not their_ip) else ""
 
 
 def _affinities(spec: JsonObject, path: str) -> Iterator[str]:

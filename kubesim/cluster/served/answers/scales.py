@@ -94,10 +94,10 @@ def write_scale(store: Store, target: Target, scale: JsonObject, manager: str, *
         raise invalid(GROUP, "Scale", target.name, errors)
     patch: JsonObject = {}
     *above, last = _paths(target.resource)[0].lstrip(".").split(".")
-    place = patch
+    parent = patch
     for part in above:
-        place = place.setdefault(part, {})
-    place[last] = replicas
+        parent = parent.setdefault(part, {})
+    parent[last] = replicas
     if version:
         patch["metadata"] = {"resourceVersion": version}
     return registry.patch(store, target, MERGE_PATCH, patch, dry_run=dry_run, manager=manager)[0]

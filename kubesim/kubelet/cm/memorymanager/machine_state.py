@@ -71,20 +71,20 @@ def are_machine_states_equal(one: MachineState, other: MachineState) -> bool:
 
 
 def _are_nodes_equal(one: MachineState, other: MachineState, node: int) -> bool:
-    mine, its = one[node], other[node]
-    if mine.assignments != its.assignments or sorted(mine.cells) != sorted(its.cells):
+    left, right = one[node], other[node]
+    if left.assignments != right.assignments or sorted(left.cells) != sorted(right.cells):
         return False
-    if mine.memory.keys() != its.memory.keys():
+    if left.memory.keys() != right.memory.keys():
         return False
-    for name, table in mine.memory.items():
-        fixed = its.memory[name]
+    for name, table in left.memory.items():
+        fixed = right.memory[name]
         if (table.total, table.system_reserved, table.allocatable) != (
             fixed.total,
             fixed.system_reserved,
             fixed.allocatable,
         ):
             return False
-        if _in_group(one, mine.cells, name) != _in_group(other, mine.cells, name):
+        if _in_group(one, left.cells, name) != _in_group(other, left.cells, name):
             return False
     return True
 

@@ -84,16 +84,16 @@ def _is_locked(process: int, fd: str, wanted: os.stat_result) -> bool:
 def _kill(process: int, state: str) -> None:
     """Kill a process if it is still the same one: PIDs are reused."""
     try:
-        held = os.pidfd_open(process)
+        pidfd = os.pidfd_open(process)
     except OSError:
         return
     try:
         if _has_lock(process, os.stat(_path(state))):
-            signal.pidfd_send_signal(held, signal.SIGKILL)
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     except OSError:
         pass
     finally:
-        os.close(held)
+        os.close(pidfd)
 
 
 def _described(process: int) -> Leak:

@@ -50,7 +50,7 @@ class ListedPods:
         sandboxes, containers = await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
         pod = runtime_pod(uid, sandboxes, containers, self._runtime_name) if sandboxes or containers else None
         if self._changed.get(uid, begun + 1) <= begun:
-            self._hold(uid, pod)
+            self._store(uid, pod)
             del self._changed[uid]
         return pod
 
@@ -66,13 +66,13 @@ class ListedPods:
             sandboxes = [info for info in sandboxes if info.pod_uid in changed]
             containers = [info for info in containers if info.pod_uid in changed]
             for uid in changed:
-                self._hold(uid, None)
+                self._store(uid, None)
         for uid, infos in group_by_pod(sandboxes, containers).items():
-            self._hold(uid, runtime_pod(uid, *infos, self._runtime_name))
+            self._store(uid, runtime_pod(uid, *infos, self._runtime_name))
 
-    def _hold(self, uid: str, pod: RuntimePod | None) -> None:
-        for held, new in ((self._pods, pod), (self._running, None if pod is None else running_part(pod))):
+    def _store(self, uid: str, pod: RuntimePod | None) -> None:
+        for pods, new in ((self._pods, pod), (self._running, None if pod is None else running_part(pod))):
             if new is None:
-                held.pop(uid, None)
+                pods.pop(uid, None)
             else:
-                held[uid] = new
+                pods[uid] = new

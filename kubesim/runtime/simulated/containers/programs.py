@@ -32,7 +32,7 @@ from kubesim.trace.records import Note
 from kubesim.values import part
 
 if TYPE_CHECKING:
-    from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
+    from kubesim.runtime.simulated.containers.replayed import RealContainers, ReplayedProcess
 
 
 @part
@@ -101,16 +101,16 @@ class Programs:
             process.log.on_line = wrote if self.output is None else _both(wrote, self.output.of(self.node, context))
         return process
 
-    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | LearntProcess | ShellProcess:
+    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | ReplayedProcess | ShellProcess:
         behaviour = self._behaviour(context)
         if behaviour is not None:
             uid, container = context.pod.metadata.uid, context.container
             stream = self.randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
             return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
         if self.lessons is not None:
-            from kubesim.runtime.simulated.containers.learnt import LearntProcess
+            from kubesim.runtime.simulated.containers.replayed import ReplayedProcess
 
-            return LearntProcess(self.clock, self.lessons, context, state.view.ports)
+            return ReplayedProcess(self.clock, self.lessons, context, state.view.ports)
         process = state.processes[context.container.name] = ShellProcess(
             context,
             self.clock,

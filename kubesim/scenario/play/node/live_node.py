@@ -20,7 +20,7 @@ from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder
 
 if TYPE_CHECKING:
-    from kubesim.runtime.simulated.containers.learnt import RealContainers
+    from kubesim.runtime.simulated.containers.replayed import RealContainers
 
 
 class LiveNode(Protocol):

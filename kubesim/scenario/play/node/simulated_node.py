@@ -194,7 +194,7 @@ class SimulatedNode:
         options = runtime_settings(number, context.spec, context.latencies, context.gates.rules)
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
-            from kubesim.runtime.simulated.containers.learnt import RealImages
+            from kubesim.runtime.simulated.containers.replayed import RealImages
 
             options = replace(options, images=RealImages(options.images, lessons))
         self.programs = programs = Programs(
@@ -459,7 +459,7 @@ class SimulatedNode:
             return None
         real = self._context.real.nodes[self._number].node
         pods = self._sandboxed.network_namespaces()
-        return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
+        return NetworkPicture(self.name, real.network(), {pod: real.network(netns) for pod, netns in pods.items()})
 
     # -- the end of the run --------------------------------------------------------------------------------------
 

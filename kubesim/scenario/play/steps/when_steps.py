@@ -75,7 +75,7 @@ class WhenSteps:
             self._stops.append(self.world.watch("Event", self._event_changed))
         for kind in kinds:
             for obj in self.world.objects(kind):
-                self._look(obj, deleted=False)
+                self._check(obj, deleted=False)
 
     def left(self) -> int:
         """The number of steps that are still waiting."""
@@ -104,9 +104,9 @@ class WhenSteps:
         self.interceptor.awaited.append(AwaitedOperation(waiting.when, waiting.when.count, happens))
 
     def _object_changed(self, change: WatchEvent) -> None:
-        self._look(change.object, deleted=change.type == "DELETED")
+        self._check(change.object, deleted=change.type == "DELETED")
 
-    def _look(self, obj: ApiObject, *, deleted: bool) -> None:
+    def _check(self, obj: ApiObject, *, deleted: bool) -> None:
         metadata = obj.metadata
         for waiting in list(self._waiting):
             when = waiting.when

@@ -71,22 +71,22 @@ def _conflict(pod: Pod, other: Pod) -> bool:
 def _is_same_disk(volume: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether both are the same disk and at least one is writable."""
     for kind in _DISKS:
-        mine, theirs = volume.get(kind), other.get(kind)
-        if mine is None or theirs is None:
+        own, theirs = volume.get(kind), other.get(kind)
+        if own is None or theirs is None:
             continue
         if kind == "awsElasticBlockStore":
-            return bool(mine.get("volumeID") == theirs.get("volumeID"))
-        if mine.get("readOnly") and theirs.get("readOnly"):
+            return bool(own.get("volumeID") == theirs.get("volumeID"))
+        if own.get("readOnly") and theirs.get("readOnly"):
             continue
         if kind == "gcePersistentDisk":
-            same = mine.get("pdName") == theirs.get("pdName")
+            same = own.get("pdName") == theirs.get("pdName")
         elif kind == "iscsi":
-            same = mine.get("iqn") == theirs.get("iqn")
+            same = own.get("iqn") == theirs.get("iqn")
         else:
             same = (
-                bool(set(mine.get("monitors") or ()) & set(theirs.get("monitors") or ()))
-                and (mine.get("pool") or "rbd") == (theirs.get("pool") or "rbd")
-                and mine.get("image") == theirs.get("image")
+                bool(set(own.get("monitors") or ()) & set(theirs.get("monitors") or ()))
+                and (own.get("pool") or "rbd") == (theirs.get("pool") or "rbd")
+                and own.get("image") == theirs.get("image")
             )
         if same:
             return True

@@ -1,6 +1,6 @@
 """A container that replays a real one: same run time, exit code and readiness.
 
-`RealContainers` records each attempt of each container from the statuses of real pods. `LearntProcess` is a simulated
+`RealContainers` records each attempt of each container from the statuses of real pods. `ReplayedProcess` is a simulated
 container that follows them. While the real container runs, the simulated one runs too. The first simulated attempt
 corresponds to the attempt of the real container when its pod was first seen.
 """
@@ -199,7 +199,7 @@ def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
 
 
 @part
-class LearntProcess:
+class ReplayedProcess:
     """A container that replays a real one; implements `ContainerProcess`. It listens on its ports while it runs."""
 
     clock: LoopClock

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import ContainerStatus
-from kubesim.runtime.simulated.containers.learnt import RealContainer, RealContainers, RealImages, learn
+from kubesim.runtime.simulated.containers.replayed import RealContainer, RealContainers, RealImages, learn
 from kubesim.runtime.simulated.settings import ImageBehaviour
 from tests.support.attach.pods import end, pod, running, terminated, waiting
 
 
-def learnt(*statuses: dict[str, Any]) -> RealContainer:
+def replayed(*statuses: dict[str, Any]) -> RealContainer:
     known: RealContainer | None = None
     for status in statuses:
         known = learn(known, ContainerStatus.from_json(status))
@@ -24,37 +24,37 @@ def codes(known: RealContainer, attempts: int) -> list[int | None]:
 
 
 def test_a_running_attempt_has_no_exit_yet() -> None:
-    assert codes(learnt(waiting("ContainerCreating")), 2) == [None, None]
-    assert codes(learnt(running()), 2) == [None, None]
+    assert codes(replayed(waiting("ContainerCreating")), 2) == [None, None]
+    assert codes(replayed(running()), 2) == [None, None]
 
 
 def test_an_exit_belongs_to_its_attempt_with_its_time() -> None:
-    known = learnt(running(), terminated(7))
+    known = replayed(running(), terminated(7))
     found = known.end_of(0)
     assert found is not None
     assert (found.exit_code, found.ran_for) == (7, 3_000_000)
-    assert codes(learnt(running(), waiting("CrashLoopBackOff", last=end(3)), running(restarts=1)), 2) == [3, None]
+    assert codes(replayed(running(), waiting("CrashLoopBackOff", last=end(3)), running(restarts=1)), 2) == [3, None]
 
 
 def test_the_first_attempt_corresponds_to_the_first_observed_one() -> None:
     first = running(restarts=5) | {"lastState": {"terminated": end(9)}}
-    assert codes(learnt(first), 1) == [None]
-    assert codes(learnt(first, terminated(2, restarts=5), running(restarts=6)), 2) == [2, None]
+    assert codes(replayed(first), 1) == [None]
+    assert codes(replayed(first, terminated(2, restarts=5), running(restarts=6)), 2) == [2, None]
 
 
 def test_an_unobserved_exit_is_like_the_next_observed_one() -> None:
-    assert codes(learnt(running(), terminated(4, restarts=2)), 4) == [4, 4, 4, None]
+    assert codes(replayed(running(), terminated(4, restarts=2)), 4) == [4, 4, 4, None]
 
 
 def test_probes_return_the_results_of_the_real_container_and_fail_only_after_it_was_ready() -> None:
-    assert learnt(running(ready=False, started=False)).answer(0, ready=False) == "wait"
+    assert replayed(running(ready=False, started=False)).answer(0, ready=False) == "wait"
     unready = running(ready=False)
-    assert learnt(unready).answer(0, ready=True) == "wait"
-    assert learnt(unready).answer(0, ready=False) == "success"
-    assert learnt(unready, running()).answer(0, ready=True) == "success"
-    assert learnt(running(), unready).answer(0, ready=True) == "failure"
-    assert learnt(running(), terminated(1)).answer(0, ready=True) == "success"
-    assert learnt(running()).answer(1, ready=True) == "wait"
+    assert replayed(unready).answer(0, ready=True) == "wait"
+    assert replayed(unready).answer(0, ready=False) == "success"
+    assert replayed(unready, running()).answer(0, ready=True) == "success"
+    assert replayed(running(), unready).answer(0, ready=True) == "failure"
+    assert replayed(running(), terminated(1)).answer(0, ready=True) == "success"
+    assert replayed(running()).answer(1, ready=True) == "wait"
 
 
 def test_images_on_the_node_and_images_that_it_cannot_pull() -> None:
