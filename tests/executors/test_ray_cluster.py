@@ -26,7 +26,7 @@ from tests.support.ray_nodes import RayNodes, ray_nodes
 from tests.support.scenario_files import write_scenario
 
 # Ray imports and starts what warns; its threads end with the process.
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 SETTINGS = Settings(budget=Budget(runs=140))
 
 
