@@ -87,6 +87,24 @@ def test_the_commands_of_a_page_work_in_order(page: Path, demo: Path, clone: Pat
         run(command, demo, clone)
 
 
+# The pages of these commands have their own tests, which run them with the packages of the tests.
+@pytest.mark.parametrize(
+    "words",
+    [
+        "up --kubeconfig k --for 100ms",
+        "up --kubeconfig k --for 100ms --report r.html --serve 0",
+        "cri serve --listen unix:///{}/cri.sock --for 100ms",
+        "explore scenarios/init-containers.yaml --budget 3 --exit-zero",
+    ],
+)
+def test_servers_and_searches_need_only_the_packages_of_make_demo(words: str, demo: Path, clone: Path) -> None:
+    interpreter, variables = python(demo)
+    line = [*interpreter, "-m", "kubesim", *words.format(clone).split()]
+    environment = {**os.environ, **variables, "XDG_STATE_HOME": str(clone / "state")}
+    done = subprocess.run(line, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_command_is_run_by_a_test() -> None:
     """Commands after a `$` are run by this file. Pages with other commands have their own tests."""
     without = {
