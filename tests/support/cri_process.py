@@ -50,9 +50,9 @@ spec: {images: [{name: "*", pullTime: 1ms}]}
 
 
 @contextmanager
-def serving(socket: Path) -> Iterator[subprocess.Popen[str]]:
+def serving(socket: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """`kubesim cri serve` with images that are pulled at once."""
     scenario = socket.with_suffix(".yaml")
     scenario.write_text(FAST)
-    with running(socket, "serve", "--scenario", str(scenario)) as process:
+    with running(socket, "serve", "--scenario", str(scenario), *words) as process:
         yield process

@@ -94,38 +94,40 @@ def test_attach_types_into_a_shell_until_its_input_ends(socket: Path, tmp_path: 
     with_pod(socket, tmp_path, story, "/bin/sh", **ATTACHABLE)
 
 
-@both
-def test_port_forward_reaches_the_program_that_listens(socket: Path, tmp_path: Path, version: str) -> None:
+def nginx_answers(version: str, port: int = 80) -> Callable[[MiniKubelet], Coroutine[None, None, None]]:
+    """The story: kubectl forwards a port to the pod's, and nginx answers there."""
+
     async def story(kubelet: MiniKubelet) -> None:
-        process = await kubelet.start("port-forward", "pod/web", ":80", version=version)
+        process = await kubelet.start("port-forward", "pod/web", f":{port}", version=version)
         assert process.stdout is not None
         async with asyncio.timeout(TIMEOUT_S):
             line = (await process.stdout.readline()).decode()
-        port = line.partition("127.0.0.1:")[2].split()[0]
-        body = await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/")
-        assert body == b"<h1>Welcome to nginx!</h1>\n"
+        local = line.partition("127.0.0.1:")[2].split()[0]
+        assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{local}/") == b"<h1>Welcome to nginx!</h1>\n"
         process.terminate()
         await process.communicate()
 
-    with_pod(socket, tmp_path, story, image="nginx")
+    return story
+
+
+@both
+def test_port_forward_reaches_the_program_that_listens(socket: Path, tmp_path: Path, version: str) -> None:
+    with_pod(socket, tmp_path, nginx_answers(version), image="nginx")
 
 
 def test_port_forward_on_the_network_of_the_host(socket: Path, tmp_path: Path) -> None:
-    async def story(kubelet: MiniKubelet) -> None:
-        process = await kubelet.start("port-forward", "pod/web", ":12003", version="1.36")
-        assert process.stdout is not None
-        async with asyncio.timeout(TIMEOUT_S):
-            line = (await process.stdout.readline()).decode()
-        port = line.partition("127.0.0.1:")[2].split()[0]
-        assert await asyncio.to_thread(fetch, f"http://127.0.0.1:{port}/") == b"<h1>Welcome to nginx!</h1>\n"
-        process.terminate()
-        await process.communicate()
-
     options = cri.NamespaceOption(network="NODE")
     context = cri.LinuxSandboxSecurityContext(namespace_options=options)
     config = sandbox_message("host", linux=cri.LinuxPodSandboxConfig(security_context=context))
     image = "gcr.io/k8s-staging-cri-tools/hostnet-nginx-amd64"
-    with_pod(socket, tmp_path, story, image=image, config=config)
+    with_pod(socket, tmp_path, nginx_answers("1.36", 12003), image=image, config=config)
+
+
+def test_port_forward_into_a_real_network(tmp_path: Path) -> None:
+    """CNI plugins made the pod's network namespace; the port is open only there."""
+    path = tmp_path / "cri.sock"
+    with serving(path, "--runtime", "cni"):
+        with_pod(path, tmp_path, nginx_answers("1.36"), image="nginx")
 
 
 # -- WebSockets -------------------------------------------------------------------------------------------------
