@@ -54,6 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show-missing", action="store_true", help="list the decision rules that no run reached, before the findings"
     )
+    parser.add_argument(
+        "--database", metavar="DIR", help="keep random combinations that found something, and try them first next time"
+    )
     parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if something was found")
     add_executor(parser)
     job = parser.add_argument_group("on a Kubernetes cluster")
@@ -79,6 +82,15 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _check_database(args: argparse.Namespace) -> None:
+    """A search with a database depends on the searches before it, on this machine."""
+    others = {"--all": args.all, "--shard": args.shard, "--print-job": args.print_job, MERGE: args.files[:1] == [MERGE]}
+    others["--executor ray"] = args.executor == "ray"
+    wrong = [name for name, given in others.items() if given]
+    if args.database is not None and wrong:
+        raise UsageError(f"--database {args.database} is for one search on this machine: remove it, or {wrong[0]}")
+
+
 def execute(args: argparse.Namespace) -> int:
     code = _execute(args)
     return 0 if args.exit_zero and code == 1 else code
@@ -89,6 +101,7 @@ def _execute(args: argparse.Namespace) -> int:
         for flag in ("completions", "parallelism", "image", "claim"):
             if getattr(args, flag) is not None:
                 raise UsageError(f"--{flag} is for --print-job")
+    _check_database(args)
     if args.all is not None:
         if args.files:
             raise UsageError(f"--all and {args.files[0]}: give a directory or a file")

@@ -114,7 +114,8 @@ def settings_of(args: argparse.Namespace) -> Settings:
     from kubesim.explore.search.exploration import Settings
 
     shard = (args.shard.index, args.shard.count) if args.shard is not None else (0, 1)
-    return Settings(effects=effects_of(args), budget=budget_of(args), seed=options.seed(args) or 0, shard=shard)
+    seed, database = options.seed(args) or 0, args.database or ""
+    return Settings(effects=effects_of(args), budget=budget_of(args), seed=seed, shard=shard, database=database)
 
 
 def checks_of(args: argparse.Namespace) -> tuple[str, ...]:

@@ -126,6 +126,12 @@ def interrupt_after(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProgressLine, "show", show)
 
 
+def test_a_database_keeps_random_combinations(here: Path, capsys: Output) -> None:
+    file = write_two_inits(here)
+    assert explore(file, "--budget", "100", "--faults", "reboot", "--jobs", "1", "--database", "kept") == 1
+    assert list((here / "kept").iterdir())
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
@@ -140,6 +146,10 @@ def interrupt_after(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
         (("harmless.yaml", "--invariants", "order"), "--invariants: there is no 'order'; the names are "),
         (("harmless.yaml", "--executor", "slurm"), "argument --executor: must be one of processes, ray, not 'slurm'"),
         (("harmless.yaml", "--executor", "ray", "--jobs", "2"), "--jobs has no effect with --executor ray"),
+        (
+            ("harmless.yaml", "--database", "d", "--shard", "1/2"),
+            "--database d is for one search on this machine: remove",
+        ),
         (("harmless.yaml", "--shard", "5/4"), "argument --shard: 5/4: shard 5 of 4 does not exist"),
         (("harmless.yaml", "--output", "harmless.yaml"), "harmless.yaml: File exists"),
         (("harmless.yaml", "--completions", "3"), "--completions is for --print-job"),
