@@ -135,7 +135,10 @@ class Typist:
     def __init__(self, command: list[str]) -> None:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            os.execv(command[0], command)
+            try:
+                os.execvp(command[0], command)
+            finally:
+                os._exit(127)  # never go on as a second pytest
         self.seen = ""
 
     def type(self, keys: str) -> None:
