@@ -7,14 +7,14 @@ port forwarding) go to the runtime directly.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from kubesim.clock import external, go
+from kubesim.clock import external
 from kubesim.runtime.cri.record.recording import RecordingWriter
 from kubesim.runtime.cri.record.redaction import shown
 from kubesim.runtime.cri.wire.endpoint import SCHEME
@@ -48,12 +48,12 @@ class RecordingProxy:
             await self._channel.close()
 
     def _handler(self, path: str) -> grpc.RpcMethodHandler[Any, Any]:
-        """A call is a stream in both directions; on the wire, a single message in each direction looks the same."""
+        """Every call of CRI has one request. Its responses are a stream; on the wire, a single one looks the same."""
 
-        async def pass_on(requests: AsyncIterator[bytes], context: Any) -> None:
-            await _PassedCall(self._channel, path, self._known.get(path), self._writer).run(requests, context)
+        async def pass_on(request: bytes, context: Any) -> None:
+            await _PassedCall(self._channel, path, self._known.get(path), self._writer).run(request, context)
 
-        return grpc.stream_stream_rpc_method_handler(pass_on)
+        return grpc.unary_stream_rpc_method_handler(pass_on)
 
 
 class _EveryCall(grpc.GenericRpcHandler):  # type: ignore[misc]
@@ -66,15 +66,15 @@ class _EveryCall(grpc.GenericRpcHandler):  # type: ignore[misc]
 
 class _PassedCall:
     def __init__(self, channel: Any, path: str, method: Method | None, writer: RecordingWriter) -> None:
-        self._make = channel.stream_stream(path)
+        self._make = channel.unary_stream(path)
         self._path, self._method, self._writer = path, method, writer
         self._number = 0
         self._last: Any = None  # the response of a call with one
 
-    async def run(self, requests: AsyncIterator[bytes], context: Any) -> None:
+    async def run(self, request: bytes, context: Any) -> None:
         given = [(key, value) for key, value in context.invocation_metadata() if not key.startswith(_OWN_METADATA)]
-        call = self._make(timeout=context.time_remaining(), metadata=grpc.aio.Metadata(*given))
-        pumping = go(self._pump(requests, call), "requests")
+        self._asked(request)
+        call = self._make(request, timeout=context.time_remaining(), metadata=grpc.aio.Metadata(*given))
         try:
             await self._answer(call, context)
             await self._finish(call, context)
@@ -82,17 +82,6 @@ class _PassedCall:
             call.cancel()
             self._returned("Canceled", error="the client has cancelled the call")
             raise
-        finally:
-            pumping.cancel()
-
-    async def _pump(self, requests: AsyncIterator[bytes], call: Any) -> None:
-        try:
-            async for request in requests:
-                self._asked(request)
-                await call.write(request)
-            await call.done_writing()
-        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            pass  # the answer reports it
 
     async def _answer(self, call: Any, context: Any) -> None:
         try:
@@ -114,8 +103,7 @@ class _PassedCall:
     def _asked(self, request: bytes) -> None:
         name = self._path if self._method is None else self._method.name
         message = None if self._method is None else self._method.request
-        if not self._number:
-            self._number = self._writer.call(name, _decoded(message, request))
+        self._number = self._writer.call(name, _decoded(message, request))
 
     def _answered(self, response: bytes) -> None:
         message = None if self._method is None else self._method.response
