@@ -25,7 +25,7 @@ spec:
     - name: main
       image: busybox:1.36
       command: [sh, -c, "echo begun; sleep 100000"]
-      volumeMounts: [{name: work, mountPath: /work}]
+      volumeMounts: [{name: work, mountPath: /data}]
 """
 
 
