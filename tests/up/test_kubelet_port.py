@@ -19,6 +19,7 @@ from kubesim.cluster.served.access import Attributes
 from kubesim.errors import UsageError
 from kubesim.up.kubelet.endpoints import open_endpoints
 from kubesim.up.kubelet.requests import KubeletRequest, attributes_of, parse_path, query_of
+from tests.support.stream_checks import check_cp, check_exec_stdin, check_exec_streams, check_port_forward
 from tests.support.up import TIMEOUT_S, Up, is_ready, running_nodes, running_up
 
 both = pytest.mark.parametrize("version", ["1.36", "1.20"])
@@ -47,37 +48,22 @@ def create(up: Up, name: str, **container: Any) -> None:
 
 @both
 def test_exec_has_streams_and_an_exit_code(up: Up, version: str) -> None:
-    done = up.run("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 3", version=version)
-    assert (done.returncode, done.stdout) == (3, "out\n")
-    assert done.stderr == "err\ncommand terminated with exit code 3\n"
+    check_exec_streams(up, version)
 
 
 @both
 def test_exec_forwards_stdin_to_its_end(up: Up, version: str) -> None:
-    text = "".join(f"line {number}\n" for number in range(20_000))
-    assert up.kubectl("exec", "-i", "box", "--", "cat", input=text, version=version) == text
+    check_exec_stdin(up, version)
 
 
 @both
 def test_cp_in_both_directions(up: Up, version: str, tmp_path: Path) -> None:
-    content = bytes(range(256)) * 500
-    there, back = tmp_path / "there", tmp_path / "back"
-    there.write_bytes(content)
-    up.kubectl("cp", str(there), f"box:/tmp/file-{version}", version=version)
-    up.kubectl("cp", f"box:/tmp/file-{version}", str(back), version=version)
-    assert back.read_bytes() == content
+    check_cp(up, version, tmp_path)
 
 
 @both
 def test_port_forward(up: Up, version: str) -> None:
-    with subprocess.Popen(
-        up.command("port-forward", "pod/web", ":80", version=version), stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().partition("127.0.0.1:")[2].split()[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S) as answer:
-            assert answer.read() == b"<h1>Welcome to nginx!</h1>\n"
-        process.send_signal(signal.SIGTERM)
+    check_port_forward(up, version)
 
 
 def test_logs_follow(up: Up) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.stream_checks import check_cp, check_exec_stdin, check_exec_streams, check_port_forward
 from tests.support.up import TIMEOUT_S, Up, running_up, wait_until
 
 VERSIONS = ("1.36", "1.20")
@@ -29,15 +30,12 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 @both
 def test_exec_separates_stdout_stderr_and_exit_code(up: Up, version: str) -> None:
-    done = up.run("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 3", version=version)
-    assert (done.returncode, done.stdout) == (3, "out\n")
-    assert done.stderr == "err\ncommand terminated with exit code 3\n"
+    check_exec_streams(up, version)
 
 
 @both
 def test_exec_forwards_stdin_to_its_end(up: Up, version: str) -> None:
-    text = "".join(f"line {number}\n" for number in range(20_000))
-    assert up.kubectl("exec", "-i", "box", "--", "cat", input=text, version=version) == text
+    check_exec_stdin(up, version)
 
 
 @both
@@ -49,12 +47,7 @@ def test_exec_of_a_missing_program(up: Up, version: str) -> None:
 
 @both
 def test_cp_transfers_bytes_in_both_directions(up: Up, version: str, tmp_path: Path) -> None:
-    content = bytes(range(256)) * 500
-    there, back = tmp_path / "there", tmp_path / "back"
-    there.write_bytes(content)
-    up.kubectl("cp", str(there), f"box:/tmp/file-{version}", version=version)
-    up.kubectl("cp", f"box:/tmp/file-{version}", str(back), version=version)
-    assert back.read_bytes() == content
+    check_cp(up, version, tmp_path)
 
 
 def test_cp_of_a_directory(up: Up, tmp_path: Path) -> None:
@@ -68,15 +61,7 @@ def test_cp_of_a_directory(up: Up, tmp_path: Path) -> None:
 
 @both
 def test_port_forward_reaches_the_listening_program(up: Up, version: str) -> None:
-    with subprocess.Popen(
-        up.command("port-forward", "pod/web", ":80", version=version), stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().partition("127.0.0.1:")[2].split()[0]
-        for _ in range(2):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S) as answer:
-                assert answer.read() == b"<h1>Welcome to nginx!</h1>\n"
-        process.send_signal(signal.SIGTERM)
+    check_port_forward(up, version)
 
 
 def test_port_forward_to_a_closed_port(up: Up) -> None:
